@@ -18,6 +18,8 @@ public enum JobMessage {
   public static let redeliveredHeader = "countersign-redelivered"
   /// When the wait in delay queues ends, in milliseconds since 1970, where one queue alone does not end it.
   public static let dueHeader = "countersign-due"
+  /// Names a copy of a job that waits in the line for a call to Apple.
+  public static let copyHeader = "countersign-copy"
   /// How often a message was put off because its reader could not look at it.
   public static let parksHeader = "countersign-parks"
   /// Why a message lies in a dead-letter queue.
@@ -25,13 +27,16 @@ public enum JobMessage {
 
   /// Builds the message that puts a job into a queue.
   ///
-  /// - Parameter due: when its wait ends, if it is not over behind that queue.
+  /// - Parameters:
+  ///   - due: when its wait ends, if it is not over behind that queue.
+  ///   - copy: the name of the copy, for a job that waits in the line.
   public static func message(
-    _ job: Job, attempt: Int, queue: String, due: Int64? = nil, wasRedelivered: Bool = false
+    _ job: Job, attempt: Int, queue: String, due: Int64? = nil, wasRedelivered: Bool = false, copy: String? = nil
   ) -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
     headers[dueHeader] = due.map(AMQPValue.int)
     if wasRedelivered { headers[redeliveredHeader] = .bool(true) }
+    headers[copyHeader] = copy.map(AMQPValue.string)
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
@@ -51,6 +56,9 @@ public enum JobMessage {
 
   /// When the wait of a delivered job ends; `nil` when it is over.
   public static func due(_ delivery: AMQPDelivery) -> Int64? { delivery.properties.headers.time(dueHeader) }
+
+  /// The name of the copy that a delivery is; `nil` for any other delivery of a job.
+  public static func copy(_ delivery: AMQPDelivery) -> String? { delivery.properties.headers[copyHeader]?.string }
 
   /// Why a worker cannot run a delivery as a job.
   public enum Unreadable: Error, Equatable {

@@ -26,6 +26,8 @@ public final class Worker: Role {
 
     let jobs = JobRuns(
       parts.jobs, running, isLedgerReady: { ledger.client.isReady }, giveUpCommits: { commits.stop() })
+    let line = LineRuns(LineRuns.Dependencies(parts), running, places: context.settings.worker.concurrency)
+    parts.jobs.onJoin = { [weak line] in line?.hint() }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))
     let jobConsumer = LedgerConsumer(
@@ -54,7 +56,7 @@ public final class Worker: Role {
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
       ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),
-      notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), jobs,
+      notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), line, jobs,
     ])
   }
 

@@ -12,6 +12,7 @@ final class WorkerMetrics {
 
   let queueWait: Histogram
   let age: Histogram
+  let deliveries: Histogram
   let appleCalls: Histogram
   let results: Counter
   let retries: Counter
@@ -40,6 +41,9 @@ final class WorkerMetrics {
     age = metrics.histogram(
       "countersign_synchronization_age_seconds", "Time from registration to the published event.",
       buckets: Histogram.ageBuckets)
+    deliveries = metrics.histogram(
+      "countersign_job_deliveries", "How often the broker delivered a job until its synchronization was finalized.",
+      buckets: [1, 2, 3, 4, 5, 7, 10, 20, 50, 100])
     appleCalls = metrics.histogram(
       "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"],
       // Failed calls count as causes of retries, too, and those series exist from the start.

@@ -54,6 +54,8 @@ final class DeliveryByValue: JobDelivery {
       tag: 1, isRedelivered: isRedelivered, exchange: "", routingKey: "cs.jobs", properties: properties, body: body)
   }
 
+  var hasCopy: Bool { false }
+
   func acknowledge() { fate = .acknowledged }
   func requeue() { fate = .requeued }
   func requeueLater() async { fate = .requeuedLater }

@@ -34,6 +34,8 @@ final class JobRunBench {
   var places: [AppPlace] = []
   /// Runs while the worker asks Apple.
   var whileAsking: @LoopActor (JobRun) -> Void = { _ in }
+  /// How many jobs have joined the line.
+  private(set) var joined = 0
   /// How often the worker asked Apple.
   private(set) var asked = 0
   private(set) var dependencies: JobRun.Dependencies!
@@ -61,6 +63,7 @@ final class JobRunBench {
         broker, queue: "cs.notifier", EventOutlet.Subscribers(), Log(level: .error),
         onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
         onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)))
+    dependencies.onJoin = { [unowned self] in joined += 1 }
   }
 
   /// Runs a delivery to its end.

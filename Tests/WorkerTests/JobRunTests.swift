@@ -153,7 +153,7 @@ struct JobRunTests {
   }
 
   @Test func `a call that was not made is no attempt, and proves nothing about a crash`() async {
-    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .seconds(15)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.storeUnavailable, wait: .seconds(15)))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .milliseconds(136_500))])
     #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
@@ -236,13 +236,63 @@ struct JobRunTests {
     #expect(bench.leases.released.isEmpty)
   }
 
-  @Test func `a budget that is used up is waited for`() async {
-    bench.leases.answers = [.success(.wait(.milliseconds(20)))]
-    await bench.run()
+  @Test func `a job without a call left waits in the line, and leaves its copy at the broker`() async {
+    bench.leases.answers = [.success(.inLine(.seconds(20), copy: "c"))]
+    let delivery = await bench.run(attempt: 2)
     #expect(bench.asked == 0)
-    #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
+    // 35 seconds, in one queue.
+    #expect(bench.broker.queues == ["cs.jobs.delay.60000"])
+    #expect(
+      bench.broker.messages.first?.headers == [
+        "countersign-attempt": 2, "countersign-copy": "c", "traceparent": "00-t",
+      ])
+    #expect(delivery.fate == .acknowledged)
+    #expect(bench.joined == 1)
     #expect(bench.count("countersign_budget_waits_total") == 1)
     #expect(bench.count("countersign_job_retries_total", #"{cause="budget"}"#) == 1)
+  }
+
+  @Test func `a copy is known by its name, also where it is put off again`() async {
+    let message = JobMessage.message(JobRunBench.job, attempt: 1, queue: "cs.jobs", copy: "c")
+    bench.leases.answers = [.success(.busy(.seconds(1)))]
+    await JobRun.work(on: DeliveryByValue(message.body, message.headers), with: bench.dependencies)
+    #expect(bench.leases.askedCopies == [JobCopy(delivered: "c")])
+    #expect(bench.broker.messages.first?.headers["countersign-copy"] == "c")
+    // What has no copy yet gets one with a name that nothing else has.
+    for _ in 0..<2 { await bench.run() }
+    let made = bench.leases.askedCopies.dropFirst()
+    #expect(made.allSatisfy { !$0.isDelivered } && Set(made.map(\.id)).count == 2)
+    #expect(bench.broker.messages.dropFirst().allSatisfy { $0.headers["countersign-copy"] == nil })
+  }
+
+  @Test func `a copy in whose place another message has come goes`() async {
+    bench.leases.answers = [.success(.superseded)]
+    let delivery = await bench.run()
+    #expect(bench.asked == 0 && bench.broker.queues.isEmpty && delivery.fate == .acknowledged)
+  }
+
+  @Test func `a run whose next call is missing joins the line with the answers it has`() async {
+    let route = Route(place: "app|Production", endpoint: "info", answers: "kept")
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20)), route: route)]
+    bench.leases.answers = [
+      .success(.taken(Lease(fence: 5, route: nil))), .success(.inLine(.milliseconds(20), copy: "c")),
+    ]
+    let delivery = await bench.run(attempt: 2)
+    #expect(bench.leases.released.map(\.route) == [route.text])
+    #expect(bench.leases.released.map(\.isRun) == [false])
+    #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
+    #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
+    #expect(delivery.fate == .acknowledged)
+  }
+
+  @Test func `a run whose next call has come free meanwhile goes on`() async {
+    bench.attempts = [
+      PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20))), JobRunBench.attempt(),
+    ]
+    let delivery = await bench.run()
+    #expect(bench.asked == 2 && bench.leases.askedForLease.count == 2)
+    #expect(bench.broker.queues.filter { $0.contains("delay") }.isEmpty)
+    #expect(bench.leases.finalized.count == 1 && delivery.fate == .acknowledged)
   }
 
   @Test func `a job whose id has become another registration's is buried`() async {

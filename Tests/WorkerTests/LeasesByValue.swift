@@ -22,6 +22,8 @@ final class LeasesByValue: JobLeases {
   private(set) var askedForLease: [Bool] = []
   /// The places that each lease was asked for.
   private(set) var askedPlaces: [[CallPlace]] = []
+  /// The copy that each job has, or would have in the line.
+  private(set) var askedCopies: [JobCopy] = []
   private(set) var finalized: [FinalizedJob] = []
   private(set) var released: [Release] = []
   private(set) var renewed: [SynchronizationId] = []
@@ -40,8 +42,10 @@ final class LeasesByValue: JobLeases {
     .reply, operation: "script", target: "Redis", cause: "NEWER sync:1:s has version 2, and this process reads 1")
 
   func take(
-    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
+    _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
+    wasRedelivered: Bool, places: [CallPlace]
   ) async throws -> LeaseAnswer {
+    askedCopies.append(copy)
     askedForLease.append(wasRedelivered)
     askedPlaces.append(places)
     if holdsNextLease {

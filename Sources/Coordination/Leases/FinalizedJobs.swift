@@ -75,7 +75,8 @@ extension RedisScript {
           ARGV[argument + 6], ARGV[argument + 7])
         if state[1] then
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
-          redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause')
+          redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause',
+            'line', 'copy', 'attempt', 'joined', 'deliveries')
           redis.call('PEXPIRE', synchronizationKey, copyLasts)
         end
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end

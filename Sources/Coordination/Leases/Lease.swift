@@ -14,11 +14,13 @@ public struct Lease: Sendable, Equatable {
   public let call: CallGrant?
   /// The purchase about which Apple has spoken a moment ago. The run needs no call.
   public let covered: CoveredPurchase?
+  /// How often the broker has delivered the job until now.
+  public let deliveries: Int
 
   /// Creates a lease.
   public init(
     fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
-    covered: CoveredPurchase? = nil
+    covered: CoveredPurchase? = nil, deliveries: Int = 1
   ) {
     self.fence = fence
     self.route = route
@@ -26,6 +28,7 @@ public struct Lease: Sendable, Equatable {
     self.crashes = crashes
     self.call = call
     self.covered = covered
+    self.deliveries = deliveries
   }
 }
 
@@ -34,8 +37,12 @@ public indirect enum LeaseAnswer: Sendable, Equatable {
   case taken(Lease)
   /// Another run has the lease for this long at most.
   case busy(Duration)
-  /// No worker may ask Apple before this long.
-  case wait(Duration)
+  /// The job is in the line, and waits for this long if nobody else comes.
+  ///
+  /// - Parameter copy: names the copy of the job that must stay at the broker.
+  case inLine(Duration, copy: String)
+  /// The delivery is a copy of the job, and another message has taken its place.
+  case superseded
   /// The synchronization is finalized. The outbox has its event until the broker has confirmed it.
   case finalized
   /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this

@@ -25,23 +25,28 @@ public final class Leases {
   /// was wiped (decision 0004). If Redis has lost the synchronization, the script restores it from the job.
   ///
   /// The script takes the first call to Apple out of its budget in the same step: a run that may not call does not
-  /// begin.
+  /// begin. Its job joins the line (`CallLine`). While others wait in the line, no call is left for it.
   ///
   /// - Parameters:
+  ///   - attempt: the number of the attempt, for a job that joins the line.
+  ///   - copy: the copy of the job that stays at the broker while the job waits in the line.
+  ///   - isDelivered: whether the caller has just got the job from the broker, for the count of its deliveries.
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
   ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
   ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
   public func take(
-    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = []
+    _ job: Job, attempt: Int = 1, copy: JobCopy = JobCopy(), for duration: Duration, sweepAfter: Duration,
+    isDelivered: Bool = true, wasRedelivered: Bool = false, places: [CallPlace] = []
   ) async throws -> LeaseAnswer {
-    let call = taking(job, duration, sweepAfter, wasRedelivered, places)
+    let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places)
     let reply = try await redis.run(call)
     guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply.array ?? [], "take lease") }
     return answer
   }
 
   private func taking(
-    _ job: Job, _ duration: Duration, _ sweepAfter: Duration, _ wasRedelivered: Bool, _ places: [CallPlace]
+    _ job: Job, _ attempt: Int, _ copy: JobCopy, _ duration: Duration, _ sweepAfter: Duration, _ isDelivered: Bool,
+    _ wasRedelivered: Bool, _ places: [CallPlace]
   ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.takeLease.call(
@@ -49,13 +54,16 @@ public final class Leases {
         "transactionKey": keys.transaction(publisher, transaction),
         "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
         "claimKey": keys.claim(publisher, transaction), "openKey": keys.open, "budgetsKey": keys.budgets,
+        "linesKey": keys.lines,
       ],
       arguments: [
-        "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
+        "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
         "customer": job.customerId.text, "transaction": transaction.text, "job": job.text,
         "traceparent": job.traceparent ?? "", "kind": job.kind.rawValue,
-        "wasRedelivered": wasRedelivered ? "1" : "0",
+        "wasRedelivered": wasRedelivered ? "1" : "0", "publisher": String(publisher),
+        "age": String(job.registeredAt), "attempt": String(attempt), "isDelivered": isDelivered ? "1" : "0",
+        "isCopy": copy.isDelivered ? "1" : "0", "copy": copy.id,
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
@@ -120,11 +128,14 @@ public final class Leases {
 
 extension RedisScript {
   fileprivate static let takeLease = RedisScript(
-    "take lease", functions: [.pace, .grant, .newer, .readRecord, .writeRecord],
-    keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
+    "take lease",
+    functions: [
+      .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait,
+    ],
+    keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey", "linesKey"],
     arguments: [
-      "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "kind",
-      "wasRedelivered",
+      "prefix", "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "kind",
+      "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
     ],
     moreArguments: "firstBudget",
     """
@@ -141,8 +152,8 @@ extension RedisScript {
       end
     end
 
-    -- Returns place, endpoint and wait of the first call. The place of the route comes before the first place. In that
-    -- place the endpoint of the route comes before the others.
+    -- Returns place, endpoint and wait of the first call, and the line to wait in with its budgets. The place of the
+    -- route comes before the first place. In that place the endpoint of the route comes before the others.
     local function firstCall(route, micros)
       if #ARGV < firstBudget then return '', '', 0 end
       local place = ARGV[firstBudget]
@@ -150,20 +161,32 @@ extension RedisScript {
       for index = firstBudget, #ARGV, 3 do
         if at == ARGV[index] then place = at end
       end
-      local budgets, named = {}, {}
+      local budgets, named, texts = {}, {}, {}
       for index = firstBudget, #ARGV, 3 do
         if place == ARGV[index] then
           local budget = {ARGV[index + 1], ARGV[index + 2]}
           budgets[#budgets + 1] = budget
+          texts[#texts + 1] = budget[1] .. ' ' .. budget[2]
           if at == place and only == budget[1] then named[1] = budget end
         end
       end
-      if #named > 0 then budgets = named end
-      return place, grant(budgetsKey, place, budgets, micros)
+      local line, text = place, table.concat(texts, ' ')
+      if #named > 0 then budgets, line, text = named, place .. '|' .. only, only .. ' ' .. named[1][2] end
+      if redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then return place, '', 1, line, text end
+      local endpoint, wait = grant(budgetsKey, place, budgets, micros)
+      return place, endpoint, wait, line, text
+    end
+
+    -- A job in the line has a copy at the broker, which comes back when the wait should long be over. The sweep comes
+    -- after that.
+    local function waitInLine(line, millis)
+      local wait = expectedWait(prefix, line)
+      redis.call('ZADD', openKey, millis + sweepAfter + \(JobCopy.latestReturn("wait")), member)
+      return {'line', wait, copy}
     end
 
     local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held',
-      'recordVersion')
+      'recordVersion', 'deliveries', 'line', 'copy')
     local refusal = newer(synchronizationKey, known[6])
     if refusal then return refusal end
     local status = known[1]
@@ -172,38 +195,34 @@ extension RedisScript {
       return {'foreign'}
     end
     if status == 'finalized' then return {'finalized'} end
+    if status and isCopy == '1' and known[9] ~= copy then return {'superseded'} end
     local now = redis.call('TIME')
     local micros = now[1] * 1000000 + now[2]
     local millis = math.floor(micros / 1000)
     local kept = redis.call('MGET', transactionKey, claimKey)
     refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])
     if refusal then return refusal end
-    local last, untilWhen, freshUntil, original, environment, route = readRecord(kept[1])
+    local _, untilWhen, freshUntil, _, _, route = readRecord(kept[1])
     if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
-    local isFresh = tonumber(freshUntil) > millis
-    if not isFresh then freshUntil, original, environment = '0', '', '' end
     restore(status, kept[2])
-    local due = millis + sweepAfter
-    local place, endpoint, wait = '', '', 0
-    if not isFresh then
-      place, endpoint, wait = firstCall(route, micros)
-      if wait > 0 then
-        redis.call('ZADD', openKey, due + wait, member)
-        return {'wait', wait}
-      end
+    local deliveries = (known[7] or 0) + isDelivered
+    if known[8] then
+      redis.call('HSET', synchronizationKey, 'copy', copy, 'deliveries', deliveries)
+      return waitInLine(known[8], millis)
     end
-    local time = now[1] .. string.sub('00000' .. now[2], -6)
-    local fence = time
-    if tonumber(last) >= micros then fence = string.format('%.0f', last + 1) end
-    redis.call('SET', transactionKey,
-      writeRecord(fence, millis + duration, freshUntil, original, environment, route))
+    local place, endpoint, wait, line, budgets = '', '', 0, '', ''
+    if tonumber(freshUntil) <= millis then place, endpoint, wait, line, budgets = firstCall(route, micros) end
+    if wait > 0 then
+      joinLine(linesKey, prefix, line, budgets,
+        {publisher = publisher, customer = customer, member = member, age = age}, millis + wait)
+      redis.call('HSET', synchronizationKey, 'line', line, 'copy', copy, 'attempt', attempt, 'joined', millis,
+        'deliveries', deliveries)
+      return waitInLine(line, millis)
+    end
     local crashes = tonumber(known[4] or 0)
-    if wasRedelivered == '1' and known[5] then crashes = crashes + 1 end
-    redis.call('HSET', synchronizationKey, 'fence', fence, 'held', 1, 'crashes', crashes)
-    redis.call('ZADD', openKey, due, member)
-    local answer = {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint}
-    if isFresh then answer[8], answer[9] = original, environment end
-    return answer
+    if (wasRedelivered == '1' or isCopy == '1') and known[5] then crashes = crashes + 1 end
+    redis.call('ZADD', openKey, millis + sweepAfter, member)
+    return giveLease(transactionKey, synchronizationKey, kept[1], crashes, duration, place, endpoint, deliveries)
     """)
 
   fileprivate static let renewLeases = RedisScript(

@@ -22,6 +22,11 @@ public struct JobDelay: Sendable, Equatable {
       whole: near ?? Self.roundUp(wait, to: DelayTiers.longest(within: tolerance) ?? DelayTiers.all[0]), now: now)
   }
 
+  /// A wait in one queue, which may be up to six times as long as was asked, and is half an hour at most.
+  public init(atLeast wait: Duration) {
+    (tier, due) = (DelayTiers.all.first { $0 >= wait } ?? DelayTiers.all[DelayTiers.all.count - 1], nil)
+  }
+
   /// How much later than was asked a wait may end: a second or a tenth of it.
   public static func tolerance(of wait: Duration) -> Duration { max(.seconds(1), wait / 10) }
 

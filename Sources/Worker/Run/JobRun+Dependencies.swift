@@ -11,7 +11,8 @@ import Service
 @LoopActor
 protocol JobLeases {
   func take(
-    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
+    _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
+    wasRedelivered: Bool, places: [CallPlace]
   ) async throws -> LeaseAnswer
   func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
@@ -25,16 +26,21 @@ protocol JobLeases {
 
 extension Leases: JobLeases {}
 
-/// A message of the jobs' queue, and the ways to settle it.
+/// A message of the jobs' queue, and the ways to settle it. A job out of the line has no message in hand, but its copy
+/// at the broker.
 @LoopActor
 protocol JobDelivery {
   var delivery: AMQPDelivery { get }
+  /// Whether the job has a copy at the broker, and so needs no other one while it waits in the line.
+  var hasCopy: Bool { get }
   func acknowledge()
   func requeue()
   func requeueLater() async
 }
 
-extension AMQPConsumer.Received: JobDelivery {}
+extension AMQPConsumer.Received: JobDelivery {
+  var hasCopy: Bool { false }
+}
 
 extension JobRun {
   /// The dependencies of all runs of a worker. They share one object.
@@ -44,6 +50,8 @@ extension JobRun {
     let policy: RetryPolicy
     let topology: Topology
     let leases: any JobLeases
+    /// Called when a job has joined the line.
+    var onJoin: @LoopActor () -> Void = {}
     /// Takes the next turn of a publisher's jobs that wait for an app, and returns how long until then.
     let takeTurn: @LoopActor (_ publisher: Int64) async throws -> Duration
     let ledger: any JobLedger

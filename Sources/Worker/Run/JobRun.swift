@@ -24,6 +24,10 @@ final class JobRun {
   let received: any JobDelivery
   let attempt: Int
   let log: Log
+  /// The copy of the job at the broker, while it is in the line.
+  let copy: JobCopy
+  /// Whether the run has its lease already: the line gave it together with the job.
+  private var comesWithLease = false
   /// The place of a suspect, which keeps other jobs from beginning.
   var place: Suspects.Place?
   /// The publisher as it was when the run began. If somebody is replacing its file when Apple answers, the publisher
@@ -32,9 +36,24 @@ final class JobRun {
   /// When the lease ends, by this process' own clock.
   var leaseEnd = ContinuousClock.now
 
-  init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
-    (job, attempt) = try JobMessage.read(received.delivery, doors: dependencies.doors)
-    self.received = received
+  convenience init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
+    let (job, attempt) = try JobMessage.read(received.delivery, doors: dependencies.doors)
+    let copy = JobMessage.copy(received.delivery).map(JobCopy.init(delivered:)) ?? JobCopy()
+    self.init(job, attempt, copy, received, dependencies)
+  }
+
+  /// Prepares the run of a job out of the line.
+  convenience init(_ awaited: AwaitedJob, _ received: any JobDelivery, with dependencies: Dependencies) {
+    let copy = awaited.copy.isEmpty ? JobCopy() : JobCopy(delivered: awaited.copy)
+    self.init(awaited.job, awaited.attempt, copy, received, dependencies)
+    begin(awaited.lease, askedAt: .now)
+    comesWithLease = true
+  }
+
+  private init(
+    _ job: Job, _ attempt: Int, _ copy: JobCopy, _ received: any JobDelivery, _ dependencies: Dependencies
+  ) {
+    (self.job, self.attempt, self.copy, self.received) = (job, attempt, copy, received)
     self.dependencies = dependencies
     log = dependencies.log.with([
       "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
@@ -45,7 +64,7 @@ final class JobRun {
 
   func run() async {
     if let delay = JobDelay(due: JobMessage.due(received.delivery), now: now) { return await goOn(delay) }
-    if attempt == 1, !received.delivery.isRedelivered {
+    if attempt == 1, !received.delivery.isRedelivered, !copy.isDelivered {
       dependencies.metrics.queueWait.observe(age.inSeconds)
     }
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
@@ -55,7 +74,8 @@ final class JobRun {
 
   private func runBesideOthers() async {
     // 1. The lease: no other worker runs this transaction now. The commit needs no proof of it.
-    guard await takeLease() else { return }
+    if !comesWithLease { guard await takeLease() else { return } }
+    comesWithLease = false
     publisherThen = publisher
     if lease.crashes >= Suspects.aloneFrom {
       guard await becomeAlone() else { return }
@@ -112,7 +132,7 @@ final class JobRun {
   /// The places where Apple may know the publisher's transactions; empty for an unknown publisher.
   var places: [AppPlace] { publisher.map(dependencies.places) ?? [] }
 
-  private var now: Int64 { dependencies.clock.now() }
+  var now: Int64 { dependencies.clock.now() }
   private var publisher: Publisher? { dependencies.publishers()[job.publisherId] }
 
   /// Takes the lease. Returns false when there is nothing to run, and the job is off the queue.
@@ -131,7 +151,8 @@ final class JobRun {
   private func askForLease() async -> Result<LeaseAnswer, RedisRefusal> {
     do {
       let answer = try await dependencies.leases.take(
-        job, for: dependencies.settings.leaseDuration, sweepAfter: dependencies.settings.sweepAfter,
+        job, attempt: attempt, copy: copy, for: dependencies.settings.leaseDuration,
+        sweepAfter: dependencies.settings.sweepAfter, isDelivered: lease.fence == 0,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
         places: AppPlace.askable(places, at: now).map(\.call))
       return .success(answer)
@@ -156,9 +177,8 @@ final class JobRun {
     case .taken: break
     case .finalized: received.acknowledge()
     case .foreign: await dependencies.bury(received, "its synchronizationId has become another registration's")
-    case .wait(let wait):
-      dependencies.metrics.budgetWaits.count()
-      await delay(attempt, wait, .budget)
+    case .superseded: received.acknowledge()
+    case .inLine(let expected, let copy): await waitInLine(expected, copy)
     // Most runs end long before their lease does, and somebody waits at a door.
     case .busy(let rest): await delay(attempt, job.door == nil ? rest : min(rest, .seconds(1)), .busy)
     }
@@ -206,6 +226,11 @@ final class JobRun {
   }
 
   private func retry(_ next: Int, _ asked: Duration, _ cause: RetryCause, _ route: String?) async {
+    if cause == .budget {
+      // The next call is in the line, or has just come free. The answers so far go along.
+      await release(isRetrying: false, after: asked, isRun: false, route: route)
+      return await runBesideOthers()
+    }
     let wait = cause == .unauthorized ? max(asked, await turn()) : asked
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
@@ -299,6 +324,7 @@ final class JobRun {
       dependencies.metrics.age.observe(Double(age) / 1000)
     }
     dependencies.replies.reply(to: job, result)
+    dependencies.metrics.deliveries.observe(Double(lease.deliveries + (received.hasCopy ? 1 : 0)))
     do {
       let isKnown = result?.originalTransactionId != nil
       try await dependencies.leases.finalize(
@@ -320,58 +346,6 @@ final class JobRun {
     } catch {
       log.warning("the ledger does not keep the waiting job", ["cause": .failure(error)])
     }
-  }
-
-  // MARK: Ways off the queue
-
-  /// Delays the job, and acknowledges this delivery.
-  func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
-    dependencies.metrics.retries.count(cause.rawValue)
-    // Only a job that has not run yet keeps the mark that it was redelivered. The end of any other job is known.
-    await publish(
-      next, JobDelay(wait, now: now, isInLine: cause == .unauthorized),
-      isUntried: !hasRun && Self.withoutRun.contains(cause))
-  }
-
-  /// The causes that can put a job off before it runs.
-  private static let withoutRun: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
-
-  /// Puts a job off again that has not waited long enough behind one delay queue.
-  private func goOn(_ delay: JobDelay) async { await publish(attempt, delay, isUntried: true) }
-
-  /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
-  private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool) async {
-    let queue = dependencies.topology.jobDelay(delay.tier)
-    do {
-      let message = JobMessage.message(
-        job, attempt: next, queue: queue, due: delay.due,
-        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
-      try await dependencies.broker.publishSurely(message)
-      received.acknowledge()
-    } catch {
-      log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
-      await received.requeueLater()
-    }
-  }
-
-  func release(
-    isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil
-  ) async {
-    do {
-      try await dependencies.leases.release(
-        job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
-        cause: cause, isRun: isRun)
-    } catch {
-      // The lease ends by itself. The job waits longer than that at most once.
-      log.warning("release failed", ["cause": .failure(error)])
-    }
-  }
-
-  private func handBack(_ route: String?) async {
-    dependencies.heldLeases.letGo(self)
-    await release(isRetrying: false, after: .zero, isRun: false, route: route)
-    log.info("handed back")
-    received.requeue()
   }
 
   /// The time since the registration.

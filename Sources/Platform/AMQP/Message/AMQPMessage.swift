@@ -65,6 +65,18 @@ public struct AMQPDelivery: Sendable {
   public let body: [UInt8]
 }
 
+extension AMQPDelivery {
+  /// A message in the form of its first delivery, for work that no broker brings.
+  public init(of message: AMQPMessage) {
+    var properties = AMQPProperties()
+    (properties.contentType, properties.messageID) = (message.contentType, message.messageID)
+    (properties.type, properties.headers) = (message.type, message.headers)
+    self.init(
+      tag: 0, isRedelivered: false, exchange: message.exchange, routingKey: message.routingKey, properties: properties,
+      body: message.body)
+  }
+}
+
 /// The properties of a received message.
 public struct AMQPProperties: Sendable, Equatable {
   public var contentType: String?

@@ -1,0 +1,74 @@
+import AMQP
+import Configuration
+import Coordination
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Service
+
+/// The ways of a job off the queue before it has ended.
+extension JobRun {
+  /// Leaves the job to the line. Its copy at the broker comes back if the line forgets it.
+  func waitInLine(_ expected: Duration, _ copy: String) async {
+    dependencies.metrics.budgetWaits.count()
+    dependencies.onJoin()
+    guard !received.hasCopy else { return }
+    dependencies.metrics.retries.count(RetryCause.budget.rawValue)
+    await publish(attempt, JobDelay(atLeast: JobCopy.returns(after: expected)), isUntried: true, copy: copy)
+  }
+
+  /// Delays the job, and acknowledges this delivery.
+  func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
+    dependencies.metrics.retries.count(cause.rawValue)
+    // Only a job that has not run yet keeps the mark that it was redelivered. The end of any other job is known.
+    let isUntried = !hasRun && Self.withoutRun.contains(cause)
+    // A copy that could not run is still the copy.
+    await publish(
+      next, JobDelay(wait, now: now, isInLine: cause == .unauthorized), isUntried: isUntried,
+      copy: isUntried ? JobMessage.copy(received.delivery) : nil)
+  }
+
+  /// The causes that can put a job off before it runs.
+  private static let withoutRun: Set<RetryCause> = [.busy, .storeUnavailable, .newerFormat]
+
+  /// Puts a job off again that has not waited long enough behind one delay queue.
+  func goOn(_ delay: JobDelay) async {
+    await publish(attempt, delay, isUntried: true, copy: JobMessage.copy(received.delivery))
+  }
+
+  /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
+  private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool, copy: String?) async {
+    let queue = dependencies.topology.jobDelay(delay.tier)
+    do {
+      let message = JobMessage.message(
+        job, attempt: next, queue: queue, due: delay.due,
+        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery), copy: copy)
+      try await dependencies.broker.publishSurely(message)
+      received.acknowledge()
+    } catch {
+      log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
+      await received.requeueLater()
+    }
+  }
+
+  func release(
+    isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil
+  ) async {
+    do {
+      try await dependencies.leases.release(
+        job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
+        cause: cause, isRun: isRun)
+    } catch {
+      // The lease ends by itself. The job waits longer than that at most once.
+      log.warning("release failed", ["cause": .failure(error)])
+    }
+  }
+
+  func handBack(_ route: String?) async {
+    dependencies.heldLeases.letGo(self)
+    await release(isRetrying: false, after: .zero, isRun: false, route: route)
+    log.info("handed back")
+    received.requeue()
+  }
+}

@@ -1,0 +1,46 @@
+import AMQP
+import Coordination
+import Domain
+import EventLoop
+import Messaging
+import Observability
+
+/// A job out of the line, in the form of a delivery. Its message is the copy that stays at the broker.
+@LoopActor
+final class LineDelivery: JobDelivery {
+  let delivery: AMQPDelivery
+  var hasCopy: Bool { true }
+  private let awaited: AwaitedJob
+  private let line: LineRuns.Dependencies
+
+  init(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies) {
+    (self.awaited, self.line) = (awaited, line)
+    delivery = AMQPDelivery(of: Self.message(awaited, line))
+  }
+
+  private static func message(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies) -> AMQPMessage {
+    JobMessage.message(awaited.job, attempt: awaited.attempt, queue: line.queue, copy: awaited.copy)
+  }
+
+  /// Another message has taken the copy's place, or the job has ended. Without this the copy would run beside it.
+  func acknowledge() {
+    Task.immediate { @LoopActor [line, awaited] in
+      do {
+        try await line.forget(awaited.copy, awaited.job)
+      } catch {
+        line.log.debug("the copy of a job is not forgotten", ["cause": .failure(error)])
+      }
+    }
+  }
+
+  /// Gives the job to another worker at once. The copy would come back later.
+  func requeue() { Task.immediate { @LoopActor in await requeueLater() } }
+
+  func requeueLater() async {
+    do {
+      try await line.publish(Self.message(awaited, line))
+    } catch {
+      line.log.warning("a job waits for its copy", ["cause": .failure(error)])
+    }
+  }
+}

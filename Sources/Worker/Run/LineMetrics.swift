@@ -1,0 +1,16 @@
+import EventLoop
+import Observability
+
+/// What a worker tells of the line for Apple's calls.
+@LoopActor
+final class LineMetrics {
+  let jobs: Gauge
+  let wait: Histogram
+
+  init(_ metrics: Metrics) {
+    jobs = metrics.gauge("countersign_line_jobs", "Jobs of the whole fleet in the line for a call to Apple.")
+    wait = metrics.histogram(
+      "countersign_line_wait_seconds", "Time that a job was in the line for a call to Apple.",
+      buckets: Histogram.ageBuckets)
+  }
+}

@@ -1,0 +1,128 @@
+import AMQP
+import Configuration
+import Coordination
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Service
+
+/// Runs the jobs whose turn in the line for Apple's calls has come (decision 0039).
+///
+/// No message brings them: a worker with a free place asks the line. The copy of each job at the broker comes back if
+/// this worker dies.
+@LoopActor
+final class LineRuns: RoleService {
+  /// What the runs work with.
+  @LoopActor
+  struct Dependencies {
+    let jobs: JobRun.Dependencies
+    /// Takes jobs out of the line.
+    let next: @LoopActor (_ most: Int) async throws -> AwaitedJobs
+    /// How many jobs are in the line.
+    let count: @LoopActor () async throws -> Int
+    /// Forgets the copy of a job.
+    let forget: @LoopActor (_ copy: String, Job) async throws -> Void
+    let publish: @LoopActor (AMQPMessage) async throws -> Void
+    let queue: String
+    let log: Log
+    let metrics: LineMetrics
+    /// Whether a run could go on now.
+    let isReady: @LoopActor () -> Bool
+  }
+
+  private let dependencies: Dependencies
+  private let running: RunningTasks
+  /// The runs that came out of the line.
+  private var inHand = 0
+  private let places: Int
+  private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in
+    await self?.take()
+  }
+  private lazy var counts = Chore(every: Self.countInterval, isReady: dependencies.isReady) { [weak self] in
+    await self?.count()
+  }
+
+  /// How often a worker looks while nobody is in the line.
+  private static let interval = Duration.seconds(1)
+  /// How often it looks at most. A budget keeps the calls of a second.
+  private static let shortest = Duration.milliseconds(50)
+  private static let countInterval = Duration.seconds(5)
+
+  /// - Parameters:
+  ///   - running: has the tasks of all runs of jobs.
+  ///   - places: how many jobs this worker runs at once.
+  init(_ dependencies: Dependencies, _ running: RunningTasks, places: Int) {
+    (self.dependencies, self.running, self.places) = (dependencies, running, places)
+  }
+
+  func start() {
+    looks.start()
+    counts.start()
+  }
+
+  func close() {
+    looks.close()
+    counts.close()
+  }
+
+  /// Takes no more jobs. Those in hand end with the other runs.
+  func stop(within grace: Duration) async {
+    let deadline = Deadline(after: grace)
+    await looks.stop(within: deadline.left)
+    await counts.stop(within: deadline.left)
+  }
+
+  /// Lets the next look come soon: a job has joined the line.
+  func hint() { looks.look(after: Self.shortest) }
+
+  /// Takes the jobs whose turn has come, as many as there are places.
+  ///
+  /// What the broker delivers may take all places, and wait there for Apple. A quarter is for the line all the same.
+  func take() async {
+    let free = max(places - running.count, places / 4 - inHand)
+    guard free > 0, !running.isClosed else { return looks.look(after: Self.shortest * 2) }
+    do {
+      let found = try await dependencies.next(free)
+      for awaited in found.jobs { begin(awaited) }
+      if found.unreadable > 0 {
+        dependencies.log.warning("left to a newer worker", ["jobs": .int(Int64(found.unreadable))])
+      }
+      if let wait = found.wait { looks.look(after: min(max(wait, Self.shortest), Self.interval)) }
+    } catch {
+      dependencies.log.warning("no look at the line", ["cause": .failure(error)])
+    }
+  }
+
+  private func begin(_ awaited: AwaitedJob) {
+    dependencies.metrics.wait.observe(awaited.waited.inSeconds)
+    inHand += 1
+    running.start { [self] in
+      await JobRun(awaited, LineDelivery(awaited, dependencies), with: dependencies.jobs).run()
+      inHand -= 1
+    }
+  }
+
+  private func count() async {
+    if let count = try? await dependencies.count() { dependencies.metrics.jobs.set(Double(count)) }
+  }
+}
+
+extension LineRuns.Dependencies {
+  /// Those of a worker.
+  init(_ parts: WorkerParts) {
+    let settings = parts.context.settings
+    let line = CallLine(parts.redis.client, prefix: settings.redis.prefix)
+    self.init(
+      jobs: parts.jobs,
+      next: { [doors = parts.context.doors] most in
+        try await line.next(
+          most, for: settings.worker.leaseDuration, sweepAfter: settings.worker.sweepAfter, doors: doors)
+      }, count: { try await line.count() }, forget: { try await line.forget(copy: $0, of: $1) },
+      publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, queue: parts.topology.jobs,
+      log: parts.context.log, metrics: LineMetrics(parts.context.metrics),
+      isReady: { [redis = parts.redis, ledger = parts.ledger, publisher = parts.publisher] in
+        redis.isReady && ledger.isReady && publisher.isReady
+      })
+  }
+}

@@ -1,0 +1,134 @@
+import AMQP
+import Coordination
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Redis
+import Service
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// The runs of jobs out of the line for Apple's calls, by value.
+@LoopActor
+struct LineRunsTests {
+  private let bench: JobRunBench
+  private let line = LineByValue()
+
+  init() throws { bench = try JobRunBench() }
+
+  private func runs(_ running: RunningTasks = RunningTasks(), places: Int = 8) -> LineRuns {
+    LineRuns(
+      LineRuns.Dependencies(
+        jobs: bench.dependencies, next: { [line] in try line.next($0) }, count: { 0 },
+        forget: { [line] copy, _ in line.forgotten.append(copy) },
+        publish: { [bench] in try await bench.broker.publishSurely($0) }, queue: "cs.jobs", log: Log(level: .error),
+        metrics: LineMetrics(bench.metrics), isReady: { true }), running, places: places)
+  }
+
+  private func awaited(_ copy: String = "c", attempt: Int = 2) -> AwaitedJob {
+    AwaitedJob(
+      job: JobRunBench.job, attempt: attempt, copy: copy, waited: .seconds(3), lease: Lease(fence: 9, route: nil))
+  }
+
+  /// Lets a worker look once, and waits for the runs.
+  private func look(places: Int = 8) async {
+    let running = RunningTasks()
+    await runs(running, places: places).take()
+    await running.finish(within: .seconds(120))
+  }
+
+  @Test func `a job out of the line runs with the lease that it came with, and no message`() async {
+    line.jobs = [awaited()]
+    bench.attempts = [JobRunBench.attempt()]
+    await look()
+    #expect(bench.leases.askedForLease.isEmpty)
+    #expect(bench.leases.finalized.map(\.fence) == [9])
+    #expect(bench.broker.queues.filter { $0.hasPrefix("cs.jobs") }.isEmpty)
+    #expect(bench.count("countersign_line_wait_seconds_sum") == 3)
+    // One delivery before the line, and that of its copy.
+    #expect(bench.count("countersign_job_deliveries_sum") == 2)
+  }
+
+  @Test func `a failed run goes on with a message of its own, and its copy is forgotten`() async {
+    line.jobs = [awaited("c7", attempt: 1)]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
+    await look()
+    #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
+    #expect(bench.broker.messages.first?.headers == ["countersign-attempt": 2, "traceparent": "00-t"])
+    #expect(line.forgotten == ["c7"])
+  }
+
+  @Test func `a run that waits for another call keeps its copy`() async {
+    line.jobs = [awaited()]
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20)))]
+    bench.leases.answers = [.success(.inLine(.milliseconds(20), copy: "c"))]
+    await look()
+    #expect(bench.leases.askedCopies == [JobCopy(delivered: "c")])
+    #expect(bench.broker.queues.isEmpty && line.forgotten.isEmpty)
+  }
+
+  @Test func `a run that the ledger cannot finish waits with the name of its copy`() async {
+    line.jobs = [awaited()]
+    bench.leases.answers = [.failure(LeasesByValue.unreachable)]
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20)))]
+    await look()
+    #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
+    #expect(bench.broker.messages.first?.headers["countersign-copy"] == "c")
+  }
+
+  @Test func `a worker that stops gives the job to another one`() async throws {
+    let running = RunningTasks()
+    let runs = runs(running)
+    line.jobs = [awaited()]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
+    bench.whileAsking = { _ in running.cancel() }
+    await runs.take()
+    await running.finish(within: .seconds(120))
+    try await eventually("the job is back") { bench.broker.queues == ["cs.jobs"] }
+    #expect(bench.broker.messages.first?.headers["countersign-copy"] == "c")
+    #expect(line.forgotten.isEmpty)
+  }
+
+  @Test func `a worker asks for no more than it has places`() async {
+    await look(places: 3)
+    #expect(line.asked == [3])
+    let running = RunningTasks()
+    running.close()
+    await runs(running).take()
+    #expect(line.asked == [3])
+  }
+
+  @Test func `what the broker delivers leaves a quarter of the places to the line`() async {
+    let (running, gate) = (RunningTasks(), LoopSignal())
+    for _ in 0..<8 { running.start { await gate.wait(atMost: .seconds(120)) } }
+    await runs(running, places: 8).take()
+    #expect(line.asked == [2])
+    running.cancel()
+    await running.finish(within: .seconds(120))
+  }
+
+  @Test func `without Redis a worker looks again later`() async {
+    line.failure = LeasesByValue.unreachable
+    await look()
+    #expect(bench.asked == 0)
+  }
+}
+
+/// The line in Redis as a list of jobs.
+@LoopActor
+private final class LineByValue {
+  var jobs: [AwaitedJob] = []
+  var failure: RedisError?
+  var forgotten: [String] = []
+  private(set) var asked: [Int] = []
+
+  func next(_ most: Int) throws -> AwaitedJobs {
+    asked.append(most)
+    if let failure { throw failure }
+    defer { jobs = [] }
+    return AwaitedJobs(jobs: Array(jobs.prefix(most)))
+  }
+}
