@@ -12,6 +12,7 @@ final class GatewayMetrics {
   let transfers: Counter
   let doors: Counter
   let provisions: Counter
+  private let limits: Counter
 
   /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
@@ -30,6 +31,9 @@ final class GatewayMetrics {
     provisions = metrics.counter(
       "countersign_door_provisions_total", "Access that was given while Apple is away, and requests without a look.",
       labels: ["outcome"], known: [Self.granted, Self.notLookedAt].map { [$0] })
+    limits = metrics.counter(
+      "countersign_limited_total", "Requests refused because a publisher or a customer had reached a limit.",
+      labels: ["limit"], known: Limit.allCases.map { [$0.rawValue] })
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
       known: routes.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
@@ -44,6 +48,9 @@ final class GatewayMetrics {
       known: ([Self.accepted] + Self.transferRefusals.map(\.code)).map { [$0] })
   }
 
+  /// Counts a request beyond a limit. The label never names who reached it.
+  func limited(_ limit: Limit) { limits.count(limit.rawValue) }
+
   /// Counts the answer of a door to a request that no handler has seen.
   func count(_ refusal: HTTPServerResponse, by door: Door, _ route: String) {
     requests.count(route, String(refusal.status))
@@ -56,15 +63,17 @@ final class GatewayMetrics {
   ]
 
   /// Every reason to refuse a registration.
-  private static let refusals: [Problem] = [
-    .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
-    .unknownCustomer(""), .locked(instance: nil), .internalError, .unavailable(""),
-  ]
+  private static let refusals: [Problem] =
+    [
+      .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
+      .unknownCustomer(""), .locked(instance: nil), .internalError, .unavailable(""),
+    ] + Limit.allCases.map { .limited($0, .zero) }
 
   /// Every reason to refuse a transfer.
-  private static let transferRefusals: [Problem] = [
-    .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
-    .unknownCustomer(""), .migrating, .locked(.transfer, by: .registration, instance: nil),
-    .locked(.transfer, by: .transfer, instance: nil), .internalError, .unavailable(""),
-  ]
+  private static let transferRefusals: [Problem] =
+    [
+      .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
+      .unknownCustomer(""), .migrating, .locked(.transfer, by: .registration, instance: nil),
+      .locked(.transfer, by: .transfer, instance: nil), .internalError, .unavailable(""),
+    ] + Limit.allCases.map { .limited($0, .zero) }
 }

@@ -33,9 +33,11 @@ public final class Claims {
   ///     not be asked.
   ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
   ///     after that one. One a second is recorded so; the others are held.
+  ///   - limits: those of the publisher and its customers. The rate counts each new registration, also one that is held.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func take(
-    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false, sweepAfter: Duration
+    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false,
+    limits: RegistrationLimits = .none, sweepAfter: Duration
   ) async throws -> ClaimAnswer {
     let reply =
       try await redis.run(
@@ -44,15 +46,21 @@ public final class Claims {
           "claimKey": keys.claim(job.publisherId, job.transactionId),
           "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
           "openKey": keys.open, "sharedKey": keys.shared(job.publisherId, job.transactionId),
-          "customerKey": keys.customer(job.publisherId, job.customerId),
+          "customerKey": keys.customer(job.publisherId, job.customerId), "limitsKey": keys.limits,
+          "customerOpenKey": keys.open(job.publisherId, job.customerId),
+          "customerRateKey": keys.rate(job.publisherId, job.customerId),
         ],
         arguments: [
-          "claim": job.claim.encoded, "duration": String(Self.unconfirmedClaim.wholeMilliseconds),
+          "prefix": keys.prefix, "claim": job.claim.encoded,
+          "duration": String(Self.unconfirmedClaim.wholeMilliseconds),
           "checksCustomer": checksCustomer ? "1" : "0",
           "member": keys.member(job.publisherId, job.synchronizationId),
           "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId.text,
           "transaction": job.transactionId.text, "job": job.text, "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
+          "publisher": String(job.publisherId), "rate": String(max(1, limits.perSecond)),
+          "customerRate": job.isByCustomer ? String(max(1, limits.perSecondOfCustomer)) : "0",
+          "mostOfCustomer": String(limits.openOfCustomer), "mostOfPublisher": String(limits.openOfPublisher),
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -62,6 +70,11 @@ public final class Claims {
     case "customer": return .unknownCustomer
     case "replayed": return .replayed
     case "in use": return .idInUse
+    case "limit":
+      guard let limit = reply[at: 1].string.flatMap(Limit.init), let wait = reply[at: 2].wait() else {
+        throw RedisError.unexpected(reply, "claim")
+      }
+      return .limited(limit, wait)
     default: throw RedisError.unexpected(reply, "claim")
     }
   }
@@ -94,10 +107,12 @@ public final class Claims {
       keys: [
         "claimKey": keys.claim(job.publisherId, job.transactionId),
         "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
-        "openKey": keys.open,
+        "openKey": keys.open, "limitsKey": keys.limits,
+        "customerOpenKey": keys.open(job.publisherId, job.customerId),
       ],
       arguments: [
         "claim": job.claim.encoded, "member": keys.member(job.publisherId, job.synchronizationId),
+        "publisher": String(job.publisherId),
       ]
     ).integer == 1
   }
@@ -111,11 +126,15 @@ public final class Claims {
 
 extension RedisScript {
   fileprivate static let claim = RedisScript(
-    "claim", functions: [.clock, .newer],
-    keys: ["claimKey", "synchronizationKey", "openKey", "sharedKey", "customerKey"],
+    "claim", functions: [.clock, .newer, .pace, .exceededRate, .exceededCount, .openCounts],
+    keys: [
+      "claimKey", "synchronizationKey", "openKey", "sharedKey", "customerKey", "limitsKey", "customerOpenKey",
+      "customerRateKey",
+    ],
     arguments: [
-      "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
-      "kind", "mustBeKnown", "isShared",
+      "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
+      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "rate", "customerRate", "mostOfCustomer",
+      "mostOfPublisher",
     ],
     """
     local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion', 'kind')
@@ -136,17 +155,26 @@ extension RedisScript {
       if refusal then return refusal end
       if copy ~= '\(CustomerCopies.registered)' then return {'customer'} end
     end
+    local millis, micros = clock()
+    local limit, wait = exceededRate(limitsKey, customerRateKey, publisher, rate, customerRate, micros)
+    if limit then return {'limit', limit, wait} end
     local holder = redis.call('GET', claimKey)
     if holder then
       refusal = newerText(claimKey, holder)
       if refusal then return refusal end
-      if isShared == '0' or not redis.call('SET', sharedKey, 1, 'NX', 'PX', 1000) then return {'held', holder} end
-    else
-      redis.call('SET', claimKey, claim, 'PX', duration)
+      if isShared == '0' then return {'held', holder} end
     end
+    limit = exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
+    if limit then return {'limit', limit, 2000} end
+    if not holder then
+      redis.call('SET', claimKey, claim, 'PX', duration)
+    elseif not redis.call('SET', sharedKey, 1, 'NX', 'PX', 1000) then
+      return {'held', holder}
+    end
+    noteOpen(limitsKey, customerOpenKey, publisher, customer, member)
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
       'job', job, 'traceparent', traceparent, 'kind', kind)
-    redis.call('ZADD', openKey, clock() + sweepAfter, member)
+    redis.call('ZADD', openKey, millis + sweepAfter, member)
     return {'claimed'}
     """)
 
@@ -170,8 +198,9 @@ extension RedisScript {
     """)
 
   fileprivate static let undoClaim = RedisScript(
-    "undo claim", functions: [.newer], keys: ["claimKey", "synchronizationKey", "openKey"],
-    arguments: ["claim", "member"],
+    "undo claim", functions: [.newer, .openCounts],
+    keys: ["claimKey", "synchronizationKey", "openKey", "limitsKey", "customerOpenKey"],
+    arguments: ["claim", "member", "publisher"],
     """
     local state = redis.call('HMGET', synchronizationKey, 'status', 'fence', 'recordVersion', 'repeated')
     local refusal = newer(synchronizationKey, state[3])
@@ -180,6 +209,7 @@ extension RedisScript {
     if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
     redis.call('DEL', synchronizationKey)
     redis.call('ZREM', openKey, member)
+    noteClosed(limitsKey, customerOpenKey, publisher, member)
     return 1
     """)
 }

@@ -28,6 +28,12 @@ public struct Keys: Sendable {
   }
   /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
   public var open: String { "\(prefix)open" }
+  /// Hash: for each publisher how many of its synchronizations are open, and how far its rate is used up.
+  public var limits: String { "\(prefix)limits" }
+  /// Set: the open synchronizations of a customer, by their names in ``open``.
+  public func open(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)open:\(publisher):\(customer)" }
+  /// String with expiry: how far a customer's rate is used up, in microseconds since 1970.
+  public func rate(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)rate:\(publisher):\(customer)" }
   /// The name of a synchronization in ``open``.
   public func member(_ publisher: Int64, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.

@@ -28,12 +28,13 @@ final class FinalizedJobs {
 
   private static func call(_ all: [FinalizedJob], _ keys: Keys) -> RedisScript.Call {
     RedisScript.finalize.call(
-      keys: ["openKey": keys.open],
+      keys: ["openKey": keys.open, "limitsKey": keys.limits],
       moreKeys: all.flatMap { finalized in
         let job = finalized.job
         return [
           keys.transaction(job.publisherId, job.transactionId),
           keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
+          keys.open(job.publisherId, job.customerId),
         ]
       },
       arguments: ["copyLasts": String(copyLasts.wholeMilliseconds)],
@@ -52,7 +53,8 @@ final class FinalizedJobs {
 extension RedisScript {
   /// A record that a newer process wrote stays as it is: that process, or the sweep of one, takes it out.
   fileprivate static let finalize = RedisScript(
-    "finalize", functions: [.clock, .readRecord, .writeRecord], keys: ["openKey"], moreKeys: "firstKey",
+    "finalize", functions: [.clock, .readRecord, .writeRecord, .openCounts], keys: ["openKey", "limitsKey"],
+    moreKeys: "firstKey",
     arguments: ["copyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
@@ -66,14 +68,18 @@ extension RedisScript {
       if reuse ~= '0' then freshUntil, original, environment = millis + reuse, newOriginal, newEnvironment end
       redis.call('SET', key, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX', life)
     end
-    for number = 0, (#KEYS - firstKey + 1) / 3 - 1 do
-      local key, argument = firstKey + 3 * number, firstArgument + 8 * number
+    for number = 0, (#KEYS - firstKey + 1) / 4 - 1 do
+      local key, argument = firstKey + 4 * number, firstArgument + 8 * number
       local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
       local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
       if (state[2] or '1') == '1' then
         endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
           ARGV[argument + 6], ARGV[argument + 7])
         if state[1] then
+          if state[1] ~= 'finalized' then
+            local member = ARGV[argument + 2]
+            noteClosed(limitsKey, KEYS[key + 3], string.match(member, '^%d+'), member)
+          end
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
           redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause',
             'line', 'copy', 'attempt', 'joined', 'deliveries')

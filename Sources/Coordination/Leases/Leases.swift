@@ -54,7 +54,7 @@ public final class Leases {
         "transactionKey": keys.transaction(publisher, transaction),
         "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
         "claimKey": keys.claim(publisher, transaction), "openKey": keys.open, "budgetsKey": keys.budgets,
-        "linesKey": keys.lines,
+        "linesKey": keys.lines, "limitsKey": keys.limits, "customerOpenKey": keys.open(publisher, job.customerId),
       ],
       arguments: [
         "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
@@ -130,9 +130,12 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     functions: [
-      .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait,
+      .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait, .openCounts,
     ],
-    keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey", "linesKey"],
+    keys: [
+      "transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey", "linesKey", "limitsKey",
+      "customerOpenKey",
+    ],
     arguments: [
       "prefix", "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "kind",
       "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
@@ -144,6 +147,7 @@ extension RedisScript {
       if not status then
         redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
           'job', job, 'traceparent', traceparent, 'kind', kind)
+        noteOpen(limitsKey, customerOpenKey, publisher, customer, member)
       end
       if not holder then
         redis.call('SET', claimKey, claim)

@@ -60,4 +60,6 @@ public enum ClaimAnswer: Sendable, Equatable {
   case unknownId
   /// The id already names another synchronization.
   case idInUse
+  /// The publisher or the customer has reached a limit. It makes sense to try again after this long.
+  case limited(Limit, Duration)
 }

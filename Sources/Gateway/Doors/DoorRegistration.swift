@@ -191,9 +191,10 @@ package struct DoorRegistration {
     while true {
       switch await registration.enqueue(job, by: caller, trace, isShared: true) {
       case .accepted: return nil
-      // The transaction has a job, and a further one a moment ago.
-      case .refused(.held, let problem) where .now + Self.pace < end:
-        guard (try? await EventLoop.sleep(for: Self.pace)) != nil else { return (.held, problem) }
+      // The transaction has a job, and a further one a moment ago. Or a long receipt has more purchases than a customer
+      // may have open: some of them end soon.
+      case .refused(let refusal, let problem) where [.held, .limited].contains(refusal) && .now + Self.pace < end:
+        guard (try? await EventLoop.sleep(for: Self.pace)) != nil else { return (refusal, problem) }
       case .refused(let refusal, let problem): return (refusal, problem)
       }
     }

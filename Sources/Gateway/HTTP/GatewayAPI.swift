@@ -120,7 +120,7 @@ final class GatewayAPI {
     Registration(
       context: context, claims: parts.claims, open: parts.open, copies: parts.copies, customers: CustomerStore(ledger),
       synchronizations: SynchronizationReader(ledger), results: KeptResults(purchases: PurchaseReader(ledger)),
-      verifier: parts.verifier, publisher: parts.publisher, topology: parts.topology)
+      verifier: parts.verifier, publisher: parts.publisher, topology: parts.topology, metrics: parts.metrics)
   }
 
   private var doorContext: DoorContext {

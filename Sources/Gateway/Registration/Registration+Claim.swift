@@ -19,7 +19,7 @@ extension Registration {
     while true {
       let answer = try await claims.take(
         job, checksCustomer: checksCustomer, mustBeKnown: mustBeKnown, isShared: isShared,
-        sweepAfter: context.settings.worker.sweepAfter)
+        limits: context.settings.gateway.limits.registrations, sweepAfter: context.settings.worker.sweepAfter)
       switch answer {
       case .unknownCustomer where checksCustomer:
         guard try await customers.isRegistered(job.publisherId, job.customerId) else { return answer }

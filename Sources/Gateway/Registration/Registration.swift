@@ -39,6 +39,7 @@ struct Registration {
   let verifier: SignedDataVerifier
   let publisher: AMQPPublisher
   let topology: Topology
+  let metrics: GatewayMetrics
 
   /// The outcome of a registration.
   enum Answer: Equatable {
@@ -57,6 +58,8 @@ struct Registration {
     case unknownCustomer
     /// The transaction has as many jobs as it may have now.
     case held
+    /// The publisher or the customer has reached a limit.
+    case limited
     case other
   }
 
@@ -129,6 +132,9 @@ struct Registration {
     case .replayed: return .accepted(job.synchronizationId)
     case .unknownCustomer: return .refused(.unknownCustomer, .unknownCustomer(job.customerId))
     case .idInUse: return .problem(.idInUse)
+    case .limited(let limit, let wait):
+      metrics.limited(limit)
+      return .refused(.limited, .limited(limit, wait))
     case .unknownId:
       return .problem(
         .nothingKept("The ledger cannot say now whether the Correlation-Id is new.", isOnlyOne: false))

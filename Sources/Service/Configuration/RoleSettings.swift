@@ -91,9 +91,11 @@ public struct GatewaySettings: Sendable {
   /// How many notifications of one client address the gateway refuses in a second before it answers 429.
   public var refusedNotificationsPerSecond: Int
   public var doors: DoorSettings
+  public var limits: LimitSettings
 
   init(_ reader: SettingsReader, _ known: [any ConfiguredDoor]) {
     doors = DoorSettings(reader, known)
+    limits = LimitSettings(reader)
     listen = ListenAddress(reader, "gateway.listen", "127.0.0.1:8080", "Address and port of the HTTP API.")
     maxBodyBytes = Int(
       reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))

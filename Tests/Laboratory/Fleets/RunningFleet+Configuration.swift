@@ -22,7 +22,13 @@ extension RunningFleet {
           "sandboxURL": "https://127.0.0.1:\(simulator.port)/sandbox",
           "rootFiles": ["simulator/root.der"], "caFile": "simulator/tls-ca.pem", "budgetScale": 100
         },
-        "gateway": {"listen": "127.0.0.1:0", "publishTimeoutSeconds": 3, "maxConnectionsPerAddress": 4096},
+        "gateway": {
+          "listen": "127.0.0.1:0", "publishTimeoutSeconds": 3, "maxConnectionsPerAddress": 4096,
+          "limits": {
+            "registrationsPerSecond": 1000000, "customerRegistrationsPerSecond": 1000000, "openPerCustomer": 1000000,
+            "openPerPublisher": 100000000
+          }
+        },
         "worker": {
           "listen": "127.0.0.1:0", "concurrency": 50, "leaseSeconds": 3, "notFoundRetries": 1,
           "retryScheduleSeconds": [0.2, 0.2, 0.2, 1, 1], "sweepIntervalSeconds": 0.5, "sweepAfterSeconds": 4

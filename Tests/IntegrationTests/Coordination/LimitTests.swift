@@ -1,0 +1,136 @@
+import Coordination
+import Domain
+import EventLoop
+import Fleets
+import Redis
+import ServerSupport
+import TestSupport
+import Testing
+
+/// The limits of publishers and of customers, in a real Redis. Two objects stand for two gateways.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct LimitTests {
+  private let hour = CoordinationOnRedis.hour
+
+  private func job(_ id: Int, customer: CustomerId = "7", publisher: Int64 = 1, isByCustomer: Bool = false) -> Job {
+    Job(
+      synchronizationId: SynchronizationId("s\(id)"), publisherId: publisher, customerId: customer,
+      transactionId: TransactionId("\(1000 + id)"), isByCustomer: isByCustomer, registeredAt: 1)
+  }
+
+  /// Registers at one of two gateways.
+  private func take(_ test: CoordinationOnRedis, _ job: Job, _ limits: RegistrationLimits) async throws -> ClaimAnswer {
+    try await Claims(test.redis, prefix: test.prefix).take(
+      job, checksCustomer: false, limits: limits, sweepAfter: hour)
+  }
+
+  private func expectLimited(_ answer: ClaimAnswer, _ limit: Limit) {
+    guard case .limited(limit, let wait) = answer else {
+      Issue.record("\(answer), expected the limit \(limit)")
+      return
+    }
+    #expect(wait > .zero)
+  }
+
+  @Test func `a customer has so many open synchronizations, and a further one when one has ended`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      limits.openOfCustomer = 3
+      for id in 1...3 { #expect(try await take(test, job(id), limits) == .claimed) }
+      expectLimited(try await take(test, job(4), limits), .customerOpen)
+      // Nothing of it was kept, a repetition is none, and others go on.
+      #expect(try await test.openCount() == 3)
+      #expect(try await take(test, job(2), limits) == .held(by: job(2).claim))
+      #expect(try await take(test, job(5, customer: "8"), limits) == .claimed)
+      #expect(try await take(test, job(6, publisher: 2), limits) == .claimed)
+      try await test.finish(job(1))
+      #expect(try await take(test, job(4), limits) == .claimed)
+      expectLimited(try await take(test, job(7), limits), .customerOpen)
+      #expect(try await test.claims.undo(job(4)))
+      #expect(try await take(test, job(7), limits) == .claimed)
+    }
+  }
+
+  @Test func `a publisher has so many open synchronizations`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      limits.openOfPublisher = 2
+      for id in 1...2 { #expect(try await take(test, job(id, customer: "\(id)"), limits) == .claimed) }
+      expectLimited(try await take(test, job(3, customer: "3"), limits), .publisherOpen)
+      #expect(try await take(test, job(4, publisher: 2), limits) == .claimed)
+      // An end counts once, however often it is told.
+      let lease = try await test.lease(job(1, customer: "1"))
+      for _ in 1...2 {
+        try await test.leases.finalize(FinalizedJob(job: job(1, customer: "1"), fence: lease.fence))
+      }
+      #expect(try await take(test, job(3, customer: "3"), limits) == .claimed)
+      expectLimited(try await take(test, job(5, customer: "5"), limits), .publisherOpen)
+    }
+  }
+
+  @Test func `what a process of an earlier version ended does not count for ever`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      (limits.openOfCustomer, limits.openOfPublisher) = (2, 2)
+      for id in 1...2 { #expect(try await take(test, job(id), limits) == .claimed) }
+      // Such a process takes the synchronization out and leaves the counts.
+      for id in 1...2 {
+        _ = try await test.redis.send(["DEL", test.prefix + "sync:1:s\(id)"])
+        _ = try await test.redis.send(["ZREM", test.prefix + "open", "1:s\(id)"])
+      }
+      #expect(try await take(test, job(3), limits) == .claimed)
+      #expect(try await take(test, job(4), limits) == .claimed)
+      expectLimited(try await take(test, job(5), limits), .customerOpen)
+    }
+  }
+
+  @Test func `after a wipe the counts come back with the jobs`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      limits.openOfCustomer = 2
+      for id in 1...2 { #expect(try await take(test, job(id), limits) == .claimed) }
+      try await test.wipe()
+      for id in 1...2 { _ = try await test.lease(job(id)) }
+      expectLimited(try await take(test, job(3), limits), .customerOpen)
+    }
+  }
+
+  @Test func `a publisher's rate counts the registrations at all gateways, and those of a second may come at once`()
+    async throws
+  {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      // One in 50 seconds for so long a test: only the ones that may come at once.
+      limits.perSecond = 3
+      var taken = 0
+      var answer = ClaimAnswer.claimed
+      while answer == .claimed, taken < 1000 {
+        taken += 1
+        answer = try await take(test, job(taken, customer: CustomerId("\(taken)")), limits)
+      }
+      // However slow the machine is, it is no less than a second's.
+      #expect(taken > 3)
+      if taken < 1000 { expectLimited(answer, .publisherRate) }
+      #expect(try await take(test, job(2000, publisher: 2), limits) == .claimed)
+    }
+  }
+
+  @Test func `a customer's rate counts what comes with the customer's own token`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      limits.perSecondOfCustomer = 1
+      let now = try #require(try await test.redis.send(["TIME"]).array?.first?.integer)
+      // The rate is used up until a time that no test reaches.
+      _ = try await test.redis.send(["SET", test.prefix + "rate:1:7", "\((now + 3600) * 1_000_000)"])
+      expectLimited(try await take(test, job(1, isByCustomer: true), limits), .customerRate)
+      #expect(try await take(test, job(2, isByCustomer: false), limits) == .claimed)
+      #expect(try await take(test, job(3, customer: "8", isByCustomer: true), limits) == .claimed)
+      // Its key does not stay.
+      let rest = try await test.redis.send(["PTTL", test.prefix + "rate:1:8"]).integer ?? -1
+      #expect(rest > 0 && rest <= 1000)
+    }
+  }
+}
