@@ -59,6 +59,8 @@ final class AppleByValue: FleetBudget {
   var spent: Set<Question> = []
   /// Whether the store with the budgets is away.
   var isStoreAway = false
+  /// How many calls were asked for that nobody waits for.
+  private(set) var later = 0
   private(set) var calls: [Question] = []
   private(set) var pauses: [String: Duration] = [:]
 
@@ -80,6 +82,11 @@ final class AppleByValue: FleetBudget {
       return .granted(CallGrant(place: place.name, endpoint: budget.endpoint))
     }
     return .wait(.seconds(7))
+  }
+
+  func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
+    later += 1
+    return try await takeCall(place, only: endpoint)
   }
 
   func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {

@@ -30,6 +30,10 @@ struct RefundCallTests {
       return answers.isEmpty ? .granted(CallGrant(place: place.name, endpoint: budget)) : answers.removeFirst()
     }
 
+    func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
+      try await takeCall(place, only: endpoint)
+    }
+
     func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
       if isAway { throw Away() }
       pauses["\(place.name) \(endpoint)"] = duration

@@ -20,16 +20,24 @@ public final class CallBudgets {
   /// - Parameter endpoint: the only endpoint that will do; `nil` takes any endpoint of the place.
   public func takeCall(_ place: CallPlace, only endpoint: String? = nil) async throws -> CallAnswer {
     let budgets = place.budgets.filter { endpoint == nil || $0.endpoint == endpoint }
-    let reply =
-      try await redis.run(
+    return try CallAnswer(
+      await redis.run(
         .takeCall, keys: ["budgetsKey": keys.budgets], arguments: ["place": place.name],
-        moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }
-      ).array ?? []
-    if let endpoint = reply.first?.string, !endpoint.isEmpty {
-      return .granted(CallGrant(place: place.name, endpoint: endpoint))
-    }
-    guard let wait = reply.last?.wait() else { throw RedisError.unexpected(reply, "take call") }
-    return .wait(wait)
+        moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }), at: place, "take call")
+  }
+
+  /// Takes a call that nobody waits for out of an endpoint's budget.
+  ///
+  /// It gets what is left: a call as long as half of a second's calls stay, while no job waits in the line. A tenth of
+  /// the budget is for such calls, whoever waits (decision 0039).
+  public func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
+    let budgets = place.budgets.filter { $0.endpoint.utf8.elementsEqual(endpoint.utf8) }
+    let line = keys.line(place.name)
+    return try CallAnswer(
+      await redis.run(
+        .takeCallLater, keys: ["budgetsKey": keys.budgets, "lineKey": line, "endpointLineKey": "\(line)|\(endpoint)"],
+        arguments: ["place": place.name], moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }),
+      at: place, "take call later")
   }
 
   /// Stops every worker's calls to an endpoint, because Apple's `Retry-After` asks for it. It never shortens a pause.
@@ -42,7 +50,31 @@ public final class CallBudgets {
   }
 }
 
+extension CallAnswer {
+  fileprivate init(_ value: RESPValue, at place: CallPlace, _ script: String) throws {
+    let reply = value.array ?? []
+    if let endpoint = reply.first?.string, !endpoint.isEmpty {
+      self = .granted(CallGrant(place: place.name, endpoint: endpoint))
+    } else if let wait = reply.last?.wait() {
+      self = .wait(wait)
+    } else {
+      throw RedisError.unexpected(reply, script)
+    }
+  }
+}
+
 extension RedisScript {
+  fileprivate static let takeCallLater = RedisScript(
+    "take call later", functions: [.clock, .pace, .grantLater], keys: ["budgetsKey", "lineKey", "endpointLineKey"],
+    arguments: ["place"], moreArguments: "firstBudget",
+    """
+    local _, now = clock()
+    local budgets = {}
+    for index = firstBudget, #ARGV, 2 do budgets[#budgets + 1] = {ARGV[index], ARGV[index + 1]} end
+    local isAwaited = redis.call('EXISTS', lineKey, endpointLineKey) > 0
+    return {grantLater(budgetsKey, place, budgets, now, isAwaited)}
+    """)
+
   fileprivate static let takeCall = RedisScript(
     "take call", functions: [.clock, .pace, .grant], keys: ["budgetsKey"], arguments: ["place"],
     moreArguments: "firstBudget",

@@ -33,7 +33,8 @@ public final class Claims {
   ///     not be asked.
   ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
   ///     after that one. One a second is recorded so; the others are held.
-  ///   - limits: those of the publisher and its customers. The rate counts each new registration, also one that is held.
+  ///   - limits: those of the publisher and its customers. The rates count each new registration, also one that is
+  ///     held.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func take(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false,
@@ -48,6 +49,7 @@ public final class Claims {
           "openKey": keys.open, "sharedKey": keys.shared(job.publisherId, job.transactionId),
           "customerKey": keys.customer(job.publisherId, job.customerId), "limitsKey": keys.limits,
           "customerOpenKey": keys.open(job.publisherId, job.customerId),
+          "publisherRateKey": keys.rate(job.publisherId),
           "customerRateKey": keys.rate(job.publisherId, job.customerId),
         ],
         arguments: [
@@ -126,10 +128,10 @@ public final class Claims {
 
 extension RedisScript {
   fileprivate static let claim = RedisScript(
-    "claim", functions: [.clock, .newer, .pace, .exceededRate, .exceededCount, .openCounts],
+    "claim", functions: [.clock, .newer, .pace, .rates, .exceededCount, .openCounts],
     keys: [
       "claimKey", "synchronizationKey", "openKey", "sharedKey", "customerKey", "limitsKey", "customerOpenKey",
-      "customerRateKey",
+      "publisherRateKey", "customerRateKey",
     ],
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
@@ -156,15 +158,19 @@ extension RedisScript {
       if copy ~= '\(CustomerCopies.registered)' then return {'customer'} end
     end
     local millis, micros = clock()
-    local limit, wait = exceededRate(limitsKey, customerRateKey, publisher, rate, customerRate, micros)
-    if limit then return {'limit', limit, wait} end
     local holder = redis.call('GET', claimKey)
-    if holder then
-      refusal = newerText(claimKey, holder)
-      if refusal then return refusal end
-      if isShared == '0' then return {'held', holder} end
+    refusal = newerText(claimKey, holder)
+    if refusal then return refusal end
+    local wait, used = exceededRate(publisherRateKey, rate, 1000000, micros)
+    if wait > 0 then return {'limit', '\(Limit.publisherRate.rawValue)', wait} end
+    if tonumber(customerRate) > 0 then
+      local waitOfCustomer, usedByCustomer = exceededRate(customerRateKey, customerRate, 10000000, micros)
+      if waitOfCustomer > 0 then return {'limit', '\(Limit.customerRate.rawValue)', waitOfCustomer} end
+      noteRate(customerRateKey, usedByCustomer, micros)
     end
-    limit = exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
+    noteRate(publisherRateKey, used, micros)
+    if holder and isShared == '0' then return {'held', holder} end
+    local limit = exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
     if limit then return {'limit', limit, 2000} end
     if not holder then
       redis.call('SET', claimKey, claim, 'PX', duration)

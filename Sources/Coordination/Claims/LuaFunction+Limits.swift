@@ -1,11 +1,11 @@
+import Domain
 import Redis
 
 /// The counts behind the limits of publishers and customers.
 ///
-/// - `limits`, a hash: for each publisher `open:PUBLISHER`, how many of its synchronizations are not finalized, and
-///   `rate:PUBLISHER`, until when its rate is used up, in microseconds.
+/// - `limits`, a hash: for each publisher `open:PUBLISHER`, how many of its synchronizations are not finalized.
 /// - `open:PUBLISHER:CUSTOMER`, a set: the synchronizations of a customer that are not finalized.
-/// - `rate:PUBLISHER:CUSTOMER`, a string: as for a publisher.
+/// - `rate:PUBLISHER` and `rate:PUBLISHER:CUSTOMER`, strings: until when each rate is used up, in microseconds.
 extension LuaFunction {
   /// Lua: `noteOpen(limitsKey, customerOpenKey, publisher, customer, member)` counts a synchronization that begins.
   ///
@@ -24,24 +24,18 @@ extension LuaFunction {
     end
     """)
 
-  /// Lua: `exceededRate(limitsKey, customerRateKey, publisher, rate, customerRate, now)` returns the name of the limit
-  /// that one more registration exceeds, and the milliseconds to wait; or nothing, and counts it.
+  /// Lua: `exceededRate(key, rate, room, now)` returns how many milliseconds one more registration must wait for a
+  /// rate, and the use of the rate with it.
   ///
-  /// A customer's rate of 0 asks nothing. `now` is in microseconds. The function needs ``pace``.
-  static let exceededRate = LuaFunction(
+  /// `noteRate(key, used, now)` keeps that use. All other times are in microseconds. The functions need ``pace``.
+  static let rates = LuaFunction(
     """
-    local function exceededRate(limitsKey, customerRateKey, publisher, rate, customerRate, now)
-      local field = 'rate:' .. publisher
-      local used, wait = pace(redis.call('HGET', limitsKey, field), now, 1000000 / rate, 1000000, 1)
-      if wait > 0 then return 'publisher_rate', math.ceil(wait / 1000) end
-      if tonumber(customerRate) > 0 then
-        local usedByCustomer, waitOfCustomer =
-          pace(redis.call('GET', customerRateKey), now, 1000000 / customerRate, 10000000, 1)
-        if waitOfCustomer > 0 then return 'customer_rate', math.ceil(waitOfCustomer / 1000) end
-        redis.call('SET', customerRateKey, string.format('%.0f', usedByCustomer), 'PX',
-          math.max(1, math.ceil((usedByCustomer - now) / 1000)))
-      end
-      redis.call('HSET', limitsKey, field, string.format('%.0f', used))
+    local function exceededRate(key, rate, room, now)
+      local used, wait = pace(redis.call('GET', key), now, 1000000 / rate, room, 1)
+      return math.ceil(wait / 1000), used
+    end
+    local function noteRate(key, used, now)
+      redis.call('SET', key, string.format('%.0f', used), 'PX', math.max(1, math.ceil((used - now) / 1000)))
     end
     """)
 
@@ -58,7 +52,7 @@ extension LuaFunction {
           local status = redis.call('HGET', prefix .. 'sync:' .. member, 'status')
           if not status or status == 'finalized' then redis.call('SREM', customerOpenKey, member) end
         end
-        if redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then return 'customer_open' end
+        if redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then return '\(Limit.customerOpen.rawValue)' end
       end
       local field = 'open:' .. publisher
       local open = tonumber(redis.call('HGET', limitsKey, field) or 0)
@@ -68,7 +62,7 @@ extension LuaFunction {
           redis.call('HSET', limitsKey, field, all)
           open = all
         end
-        if open >= tonumber(mostOfPublisher) then return 'publisher_open' end
+        if open >= tonumber(mostOfPublisher) then return '\(Limit.publisherOpen.rawValue)' end
       end
     end
     """)

@@ -28,10 +28,12 @@ public struct Keys: Sendable {
   }
   /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
   public var open: String { "\(prefix)open" }
-  /// Hash: for each publisher how many of its synchronizations are open, and how far its rate is used up.
+  /// Hash: for each publisher how many of its synchronizations are open.
   public var limits: String { "\(prefix)limits" }
   /// Set: the open synchronizations of a customer, by their names in ``open``.
   public func open(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)open:\(publisher):\(customer)" }
+  /// String with expiry: how far a publisher's rate is used up, in microseconds since 1970.
+  public func rate(_ publisher: Int64) -> String { "\(prefix)rate:\(publisher)" }
   /// String with expiry: how far a customer's rate is used up, in microseconds since 1970.
   public func rate(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)rate:\(publisher):\(customer)" }
   /// The name of a synchronization in ``open``.
@@ -45,6 +47,8 @@ public struct Keys: Sendable {
   /// Sorted set: the lines of jobs that wait for a call to Apple, by the time at which each is worth a look, in
   /// milliseconds. `LuaFunction.joinLine` tells of the keys of one line.
   public var lines: String { "\(prefix)lines" }
+  /// Hash: the state of one line. The keys of its sorted sets begin with this one.
+  public func line(_ name: String) -> String { "\(prefix)line:\(name)" }
   /// String with expiry: the last turn of a publisher's jobs that wait for an app whose key Apple refuses, in
   /// microseconds since 1970.
   public func turns(_ publisher: Int64) -> String { "\(prefix)turns:\(publisher)" }

@@ -170,22 +170,20 @@ struct HistoryReading {
     }
   }
 
-  /// Takes a call out of the background's part of the budget, and then out of the whole.
+  /// Takes one of the calls that nobody waits for.
   private func takeCall(until end: ContinuousClock.Instant) async throws(End) {
-    for budget in [place.background, place.history] {
-      while true {
-        guard !isStopping() else { throw .stopped }
-        let answer: CallAnswer
-        do {
-          answer = try await verification.budget.takeCall(
-            budget, only: AppStoreEndpoint.notificationHistory.rawValue)
-        } catch {
-          throw .failed(.storeUnavailable)
-        }
-        guard case .wait(let wait) = answer else { break }
-        guard .now + wait < end else { throw .failed(.budget) }
-        try await self.wait(min(wait, .seconds(1)))
+    while true {
+      guard !isStopping() else { throw .stopped }
+      let answer: CallAnswer
+      do {
+        answer = try await verification.budget.takeCallLater(
+          place.history, only: AppStoreEndpoint.notificationHistory.rawValue)
+      } catch {
+        throw .failed(.storeUnavailable)
       }
+      guard case .wait(let wait) = answer else { return }
+      guard .now + wait < end else { throw .failed(.budget) }
+      try await self.wait(min(wait, .seconds(1)))
     }
   }
 

@@ -78,21 +78,14 @@ struct TimerLook {
     return (made.evidence, .after(made.result, now: now))
   }
 
-  /// Takes a call out of the timers' part of the budget, and then out of the whole; `nil` while Redis is away.
+  /// Takes one of the calls that nobody waits for; `nil` while Redis is away.
   private func takeCall(_ endpoint: AppStoreEndpoint, at place: AppPlace) async -> CallAnswer? {
     let end = ContinuousClock.now + Self.patience
-    for budget in [place.background, place.call] {
-      while true {
-        guard let answer = try? await dependencies.verification.budget.takeCall(budget, only: endpoint.rawValue) else {
-          return nil
-        }
-        guard case .wait(let wait) = answer else {
-          if budget.name.exact == place.call.name.exact { return answer }
-          break
-        }
-        guard .now + wait < end, (try? await EventLoop.sleep(for: wait)) != nil else { return .wait(wait) }
-      }
+    while true {
+      let budget = dependencies.verification.budget
+      guard let answer = try? await budget.takeCallLater(place.call, only: endpoint.rawValue) else { return nil }
+      guard case .wait(let wait) = answer else { return answer }
+      guard .now + wait < end, (try? await EventLoop.sleep(for: wait)) != nil else { return .wait(wait) }
     }
-    return nil
   }
 }

@@ -11,8 +11,6 @@ final class AppPlace: Sendable {
   let environment: AppStoreEnvironment
   /// The place by its name in budgets and routes.
   let call: CallPlace
-  /// The part of the budgets that looks without a waiting customer may take.
-  let background: CallPlace
   /// The whole budget of Get Notification History. It has the name of ``call``, but a job must not choose it.
   let history: CallPlace
   /// The whole budget of Send Consumption Information; as ``history``.
@@ -30,11 +28,6 @@ final class AppPlace: Sendable {
       bundleId: app.bundleId, environment: environment.rawValue,
       budgets: PurchaseVerification.endpoints.map {
         CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale)
-      })
-    background = CallPlace(
-      bundleId: app.bundleId, environment: "\(environment.rawValue)|timers",
-      budgets: (PurchaseVerification.endpoints + [.notificationHistory]).map {
-        CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale * Self.share)
       })
     let pages = AppStoreEndpoint.notificationHistory
     history = CallPlace(
@@ -57,9 +50,6 @@ final class AppPlace: Sendable {
 
   /// Whether this is the production of an app that was never released: Apple answers 401.
   var isUnknownToApple: Bool { environment == .production && !app.isReleased }
-
-  /// Registrations keep at least half of Apple's calls, however many timers are due.
-  private static let share = 0.5
 
   /// The places where Apple may know a publisher's transactions, the first choice first: every app in production and
   /// then in the sandbox.

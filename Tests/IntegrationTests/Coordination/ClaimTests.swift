@@ -51,7 +51,7 @@ struct ClaimTests {
   @Test func `an id that only the ledger may know is refused while nobody can ask the ledger`() async throws {
     try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("a"), mustBeKnown: true) == .unknownId)
-      #expect(try await test.keys().isEmpty)
+      #expect(try await test.lastingKeys().isEmpty)
       // Redis knows these.
       #expect(try await test.claim(job("a")) == .claimed)
       #expect(
@@ -121,7 +121,7 @@ struct ClaimTests {
         try await test.claims.take(job(), checksCustomer: true, sweepAfter: hour)
       }
       #expect(try await ask() == .unknownCustomer)
-      #expect(try await test.keys().isEmpty)
+      #expect(try await test.lastingKeys().isEmpty)
       try await test.copies.noteRegistered(2, "7")
       #expect(try await ask() == .unknownCustomer)
       // A gateway that read the customer before the erasure notes nothing behind it.
@@ -146,7 +146,7 @@ struct ClaimTests {
     try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job()) == .claimed)
       #expect(try await test.claims.undo(job()))
-      #expect(try await test.keys().isEmpty)
+      #expect(try await test.lastingKeys().isEmpty)
 
       #expect(try await test.claim(job()) == .claimed)
       let taken = try await test.lease(job())

@@ -50,6 +50,11 @@ struct CoordinationOnRedis {
     try await redis.send(["KEYS", prefix + "*"]).array?.compactMap(\.string) ?? []
   }
 
+  /// The keys that stay: a rate is forgotten after a moment.
+  func lastingKeys() async throws -> [String] {
+    try await keys().filter { !$0.hasPrefix(prefix + "rate:") }
+  }
+
   nonisolated static func job(
     _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
     kind: Job.Kind = .registration
