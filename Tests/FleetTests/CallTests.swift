@@ -37,7 +37,7 @@ struct CallTests {
       #expect(answer.status == 202, "\(transaction) \(String(decoding: answer.body, as: UTF8.self))")
     }
     let wanted = Set(transactions.map { ids + $0 })
-    let events = await fleet.finished(wanted)
+    let events = try await fleet.finished(wanted)
     return transactions.map { transaction in
       events.first { $0.synchronizationId == ids + transaction }?.result ?? ""
     }
@@ -71,7 +71,8 @@ struct CallTests {
       #expect(calls.made["1000000000001"] == [info])
       // A purchase that gives no access may give some by now, so no earlier answer covers it.
       #expect(calls.made["1010000000001"]?.count == 6)
-      let versions = await fleet.finished([]).filter { $0.synchronizationId.hasSuffix("1000000000001") }.map(\.version)
+      let events = fleet.events.all.filter { $0.synchronizationId.hasSuffix("1000000000001") }
+      let versions = events.map(\.version)
       // The purchase has not changed since the first commit.
       #expect(versions == [1, 1, 1])
       let status = try await fleet.status("c1000000000001")
@@ -175,7 +176,7 @@ struct CallTests {
         #expect(status?.status != "finalized")
       }
       fleet.simulator.localWeather = [:]
-      let events = await fleet.finished(Set(late.map { "a" + $0 }))
+      let events = try await fleet.finished(Set(late.map { "a" + $0 }))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
       let upgraded = try await fleet.status("a" + late[1])
       #expect(upgraded?.offerId == "S2")

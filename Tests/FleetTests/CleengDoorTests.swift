@@ -26,7 +26,7 @@ struct CleengDoorTests {
       #expect(accepted.status == 200)
       #expect(String(decoding: accepted.body, as: UTF8.self) == #"{"errors":[],"responseData":{"success":true}}"#)
       try await eventually("the app has access") { try await client.access(of: 7) == true }
-      let first = await client.events.wait(for: 2)
+      let first = try await client.events.wait(for: 2)
       #expect(first.map(\.topic) == ["subscriptionCreated", "inappPurchaseValidationSucceeded"])
       #expect(first.map { $0.data.text("couponCode") } == ["SUMMER", "SUMMER"])
       #expect(first[1].data.text("result") == "SubscriptionCreated")
@@ -36,12 +36,12 @@ struct CleengDoorTests {
       let again = try await client.pay(
         "A@EXAMPLE.COM", receipt, more: #""appType":"tvos","couponCode":"WINTER","#, headers: client.bearer(7))
       #expect(again.status == 200)
-      let second = await client.events.wait(for: 3)[2]
+      let second = try await client.events.wait(for: 3)[2]
       #expect(second.data.text("result") == "SubscriptionSynchronized")
       #expect(second.data.number("subscriptionId") == begun && second.data.text("couponCode") == "SUMMER")
 
       #expect(try await client.pay("b@example.com", receipt).status == 200)
-      let moved = Array(await client.events.wait(for: 6)[3...])
+      let moved = Array(try await client.events.wait(for: 6)[3...])
       #expect(
         moved.map(\.topic) == [
           "subscriptionTerminated", "subscriptionCreated", "inappPurchaseValidationSucceeded",
@@ -73,7 +73,7 @@ struct CleengDoorTests {
         let receipt = try client.fleet.simulator.receipt([id])
         let answer = try await client.pay("a@example.com", receipt, offer: payment.offer, transaction: id)
         #expect(answer.status == 200)
-        let event = await client.events.wait(for: number + 1)[number]
+        let event = try await client.events.wait(for: number + 1)[number]
         #expect(event.topic == "inappPurchaseValidationFailed")
         #expect(event.data.text("result") == payment.result, "\(id)")
         #expect(event.data.text("offerId") == payment.offer)
@@ -83,7 +83,7 @@ struct CleengDoorTests {
       #expect(try await client.pay("a@example.com", receipt, transaction: "1").status == 200)
       #expect(try await client.pay("a@example.com", receipt, offer: "P1").status == 200)
       #expect(try await client.pay("nobody@example.com", receipt).status == 200)
-      let told = await client.events.wait(for: transactions.count + 3)[transactions.count...]
+      let told = try await client.events.wait(for: transactions.count + 3)[transactions.count...]
       #expect(
         told.map { $0.data.text("result") } == ["TransactionNotInReceipt", "OfferMismatch", "CustomerNotFound"])
       #expect(try await client.access(of: 7) == false)
@@ -102,11 +102,11 @@ struct CleengDoorTests {
       for id in ["1050000000601", "10590000000601"] {
         #expect(try await client.pay("a@example.com", receipt, offer: "S2", transaction: id).status == 200)
       }
-      let told = await client.events.wait(for: 3)
+      let told = try await client.events.wait(for: 3)
       #expect(
         told.map { $0.data.text("result") } == [nil, "SubscriptionCreated", "SubscriptionSynchronized"])
       #expect(try await client.pay("a@example.com", receipt, offer: "S2", transaction: "1").status == 200)
-      #expect(await client.events.wait(for: 4)[3].data.text("result") == "TransactionNotInReceipt")
+      #expect(try await client.events.wait(for: 4)[3].data.text("result") == "TransactionNotInReceipt")
     }
   }
 
@@ -122,16 +122,16 @@ struct CleengDoorTests {
       let headers = [("X-Publisher-Token", "token-1004"), ("Content-Type", "application/json")]
       let receipt = try client.fleet.simulator.receipt(["1000000000301"])
       #expect(try await client.pay("New@Example.com", receipt, headers: headers).status == 200)
-      let created = await client.events.wait(for: 2)
+      let created = try await client.events.wait(for: 2)
       #expect(created.map { $0.data.text("customerId") } == ["sk1:new@example.com", "sk1:new@example.com"])
       // This publisher moves no purchase.
       #expect(try await client.pay("other@example.com", receipt, headers: headers).status == 200)
-      let refused = await client.events.wait(for: 3)[2]
+      let refused = try await client.events.wait(for: 3)[2]
       #expect(refused.data.text("result") == "PurchaseOwnedByAnotherCustomer")
       // Its app is not accepted in the sandbox.
       let sandbox = try client.fleet.simulator.receipt(["1210000000301"])
       #expect(try await client.pay("new@example.com", sandbox, headers: headers).status == 200)
-      let other = await client.events.wait(for: 4)[3]
+      let other = try await client.events.wait(for: 4)[3]
       #expect(other.data.text("result") == "EnvironmentNotAccepted")
     }
   }
@@ -227,7 +227,7 @@ struct CleengClient {
 
   let fleet: RunningFleet
   /// The events of Cleeng's topics, in the order of their publication.
-  let events = Mailbox<Event>()
+  let events = Mailbox<Event>(of: "events of Cleeng's topics")
 
   private static let topics = [
     "inappPurchaseValidationSucceeded", "inappPurchaseValidationFailed", "subscriptionCreated",

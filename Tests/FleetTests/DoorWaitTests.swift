@@ -42,7 +42,7 @@ struct DoorWaitTests {
 
       try fleet.start("worker-1")
       try await fleet.ready("worker-1")
-      let event = await fleet.events.wait(for: 1)[0]
+      let event = try await fleet.events.wait(for: 1)[0]
       #expect(event.result == "PURCHASE_SYNCHRONIZED" && event.originalTransactionId == "1000000000951")
       #expect(try await fleet.purchase("1000000000951", environment: "Production").body?.customerId == "7")
       try await eventually("nobody waits") { try await fleet.metric("gateway-1", waiting) == 0 }
@@ -62,7 +62,7 @@ struct DoorWaitTests {
       broker.mode = .stalled
       try fleet.start("worker-1")
       try await fleet.ready("worker-1")
-      _ = await fleet.events.wait(for: 1)
+      try await fleet.events.wait(for: 1)
       let answer = try await validation.value
       #expect(broker.mode == .stalled)
       #expect(answer["ok"] == .bool(true) && answer["data", "warning"] == nil && answer.collection.count == 1)

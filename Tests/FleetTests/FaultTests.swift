@@ -30,7 +30,7 @@ struct FaultTests {
 
   /// Checks what must hold after any fault.
   private func check(_ ids: Set<String>, at fleet: RunningFleet) async throws {
-    let events = await fleet.finished(ids)
+    let events = try await fleet.finished(ids)
     for id in ids {
       let own = events.filter { $0.synchronizationId == id }
       #expect(Set(own.map(\.id)).count == 1, "\(id) has one event id")
@@ -59,7 +59,7 @@ struct FaultTests {
         try await fleet.metric("worker-1", "countersign_job_queue_wait_seconds_count") == 6
       }
       fleet.roles["worker-1"]?.process.send(SIGTERM)
-      #expect(await fleet.roles["worker-1"]?.process.ended() == 0)
+      #expect(try await fleet.roles["worker-1"]?.process.ended() == 0)
       // There is no other worker: this one finished every job that reached it before it ended.
       try await check(ids, at: fleet)
       #expect(fleet.events.all.count == ids.count)
@@ -79,7 +79,7 @@ struct FaultTests {
         try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 1
       }
       fleet.roles["worker-1"]?.process.send(SIGTERM)
-      #expect(await fleet.roles["worker-1"]?.process.ended() == 0)
+      #expect(try await fleet.roles["worker-1"]?.process.ended() == 0)
       #expect(fleet.log("worker-1").contains("handed back"))
       #expect(try await fleet.status("slow")?.status == "processing")
       try fleet.start("worker-2")
@@ -107,7 +107,7 @@ struct FaultTests {
       // lease has ended.
       try await eventually("the other one has it in hand") { calls == 2 }
       fleet.roles["worker-1"]?.process.send(SIGCONT)
-      _ = await fleet.finished(["slow"])
+      _ = try await fleet.finished(["slow"])
       try await eventually("the sleeper has no job any more") {
         try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 0
       }
@@ -140,13 +140,13 @@ struct FaultTests {
       try await servers.kill(.redis)
       try await servers.wipe(.redis)
       try await servers.start(.redis)
-      let events = await fleet.finished(ids)
+      let events = try await fleet.finished(ids)
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
       // The transaction can be registered again. The ledger has its version.
       _ = try await fleet.putCustomer(7)
       let last = try #require(events.last { $0.synchronizationId == "s1" })
       #expect(try await fleet.register("100000001001", id: "again").status == 202)
-      let again = await fleet.finished(["again"]).last { $0.synchronizationId == "again" }
+      let again = try await fleet.finished(["again"]).last { $0.synchronizationId == "again" }
       #expect(try #require(again).version >= last.version)
     }
   }
@@ -224,7 +224,7 @@ struct FaultTests {
         #expect(again.status == 503)
         for name in ["gateway-2", "worker-2"] {
           fleet.roles[name]?.process.send(SIGTERM)
-          #expect(await fleet.roles[name]?.process.ended() == 0, "\(name)")
+          #expect(try await fleet.roles[name]?.process.ended() == 0, "\(name)")
         }
       } catch {
         try await servers.endAlarm()
@@ -264,9 +264,9 @@ struct FaultTests {
             exchange: "", routingKey: fleet.topology.jobs, messageID: "p\(number)", body: Array(message.body.utf8)))
         ids.formUnion(try await register(1, at: fleet, from: number))
       }
-      let dead = Mailbox<AMQPDelivery>()
+      let dead = Mailbox<AMQPDelivery>(of: "dead jobs")
       try await channel.consume(fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
-      let buried = await dead.wait(for: poison.count)
+      let buried = try await dead.wait(for: poison.count)
       for (number, message) in poison.enumerated() {
         let delivery = try #require(buried.first { $0.properties.messageID == "p\(number)" })
         #expect(delivery.body == Array(message.body.utf8))
@@ -294,9 +294,9 @@ struct FaultTests {
       #expect(try await fleet.metric("worker-1", "countersign_dead_jobs_total") == 0)
 
       await fleet.kill("worker-1")
-      let newer = Mailbox<AMQPDelivery>()
+      let newer = Mailbox<AMQPDelivery>(of: "jobs of a newer format")
       try await channel.consume(fleet.topology.jobs, tag: "newer worker") { newer.put($0) }
-      let delivery = await newer.wait(for: 1)[0]
+      let delivery = try await newer.wait(for: 1)[0]
       #expect(delivery.body == body)
       #expect(delivery.properties.messageID == "newer")
       #expect(delivery.properties.headers["countersign-attempt"] == 3)
@@ -325,7 +325,7 @@ struct FaultTests {
     let output = FileManager.default.temporaryDirectory.path + "/countersign-\(UInt32.random(in: 0...UInt32.max)).log"
     let process = try ChildProcess(
       Repository.products + "/countersign", ["worker", "--config", "/nonexistent/countersign.json"], output: output)
-    #expect(await process.ended() == 2)
+    #expect(try await process.ended() == 2)
     let text = String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self)
     #expect(text.contains("/nonexistent/countersign.json"))
     try FileManager.default.removeItem(atPath: output)

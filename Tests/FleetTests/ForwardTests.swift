@@ -71,7 +71,7 @@ struct ForwardTests {
       let foreign = try await posted(fleet, "1430000000000001")
       #expect(try await post(fleet, foreign) == 400)
 
-      let (a, b) = (await receiver.wait("a", for: 2), await receiver.wait("b", for: 3))
+      let (a, b) = (try await receiver.wait("a", for: 2), try await receiver.wait("b", for: 3))
       #expect(Set(a.map(\.request.body)) == Set(bodies.map { Array($0.utf8) }))
       #expect(Set(b.map(\.request.body)) == Set(bodies.map { Array($0.utf8) }))
       #expect(a.allSatisfy { $0.request.header("content-type") == "application/json" })
@@ -91,11 +91,11 @@ struct ForwardTests {
     try await with { (fleet, receiver) async throws in
       receiver.answers["a"] = { number in .text(number == 1 ? 410 : 200, "") }
       #expect(try await post(fleet, try await posted(fleet, "1000000000000001")) == 200)
-      _ = await receiver.wait("a", for: 1)
+      _ = try await receiver.wait("a", for: 1)
       try await eventually("it is counted") { try await fleet.metric("notifier-1", Self.count("abandoned")) == 1 }
       #expect(try await post(fleet, try await posted(fleet, "1000000000000002")) == 200)
-      _ = await receiver.wait("a", for: 2)
-      _ = await receiver.wait("b", for: 2)
+      _ = try await receiver.wait("a", for: 2)
+      _ = try await receiver.wait("b", for: 2)
       try await eventually("nothing is owed any more") { try await fleet.count("deliveries") == 0 }
       for metric in [
         "countersign_dead_deliveries_total{reason=\"abandoned\"}",
@@ -140,7 +140,7 @@ struct ForwardTests {
                 ('ntf_\(publisher)_lost', '\(down)', \(publisher), \(past), 11)
               """)))
       }
-      #expect(await receiver.wait("a", for: 1)[0].request.body == Array(#"{"signedPayload":"e.y.J"}"#.utf8))
+      #expect(try await receiver.wait("a", for: 1)[0].request.body == Array(#"{"signedPayload":"e.y.J"}"#.utf8))
       try await eventually("nothing is owed any more") { try await fleet.count("deliveries") == 0 }
       try await eventually("what cannot be passed on is counted") {
         try await fleet.metric("notifier-1", Self.count("dropped")) == 3
@@ -160,10 +160,10 @@ struct ForwardTests {
       fleet.mayRepair = true
       try await fleet.postNotifications("\"lose\": 1")
       try await fleet.begin(lives: ["{\"originalTransactionId\": \"20000000000001\", \"kind\": \"nonConsumable\"}"])
-      let got = await receiver.wait("a", for: 1)[0].request
+      let got = try await receiver.wait("a", for: 1)[0].request
       let text = String(decoding: got.body, as: UTF8.self)
       #expect(text.hasPrefix("{\"signedPayload\":\"eyJ") && text.hasSuffix("\"}"))
-      _ = await receiver.wait("b", for: 1)
+      _ = try await receiver.wait("b", for: 1)
       try await eventually("nothing is owed any more") { try await fleet.count("deliveries") == 0 }
       // The next readings find it, too.
       let complete = "countersign_history_readings_total{outcome=\"complete\"}"

@@ -40,7 +40,7 @@ struct HeldUpPostTests {
         try await fleet.metric("gateway-1", "countersign_unlisted_proxy_requests_total") == Double(refused + 1 + 61))
       #expect(!fleet.logged("a proxy that is not listed").isEmpty)
       #expect(try await fleet.register("20000000000009", id: "beside").status == 202)
-      _ = await fleet.finished(["beside"])
+      _ = try await fleet.finished(["beside"])
     }
   }
 

@@ -99,7 +99,7 @@ struct HistoryTests {
     let process = try ChildProcess(
       Repository.products + "/countersign",
       ["test-notification", "--config", fleet.folder + "/countersign.json"] + arguments, output: output)
-    let status = await process.ended()
+    let status = try await process.ended()
     return (status, String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self))
   }
 

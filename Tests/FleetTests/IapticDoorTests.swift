@@ -105,7 +105,7 @@ struct IapticDoorTests {
         fleet.simulator.weather = .fair
         _ = try await client.validate(jws: try fleet.simulator.signedTransaction("1210000000004"), user: "7")
 
-        let got = await receiver.wait("both", for: 3)
+        let got = try await receiver.wait("both", for: 3)
         let bodies = try got.map { try JSONText($0.request.body).decoded(as: JSONValue.self) }
           .map { IapticClient.Answer(status: 200, body: $0) }
         #expect(Set(got.map(\.id)).count == 3)
@@ -115,8 +115,8 @@ struct IapticDoorTests {
         }
         let reasons = Set(bodies.compactMap { $0["notification"]?.text("reason") })
         #expect(reasons == ["RECEIPT_VALIDATED", "EXTENDED"])
-        let production = await receiver.wait("Production", for: 2)
-        let sandbox = await receiver.wait("Sandbox", for: 1)
+        let production = try await receiver.wait("Production", for: 2)
+        let sandbox = try await receiver.wait("Sandbox", for: 1)
         #expect(Set(production.map(\.id)).isDisjoint(with: Set(sandbox.map(\.id))))
         #expect(Set((production + sandbox).map(\.id)) == Set(got.map(\.id)))
       }

@@ -44,7 +44,7 @@ struct LedgerAnswerTests {
       let original = "1000000000001"
       #expect(try await fleet.putCustomer(8).status == 201)
       #expect(try await fleet.register(original, id: "a").status == 202)
-      _ = await fleet.finished(["a"])
+      _ = try await fleet.finished(["a"])
 
       // Once the event is there, the answers are not behind it.
       func entitlement(_ customer: Int64) async throws -> Entitlement? {
@@ -77,7 +77,7 @@ struct LedgerAnswerTests {
         fleet.headers(RunningFleet.publisher) + [("Correlation-Id", "move")], body)
       #expect(transfer.status == 202)
       #expect(transfer.header("location") == "/storekit2/purchases/synchronizations/move")
-      let moved = await fleet.finished(["move"]).first { $0.synchronizationId == "move" }
+      let moved = try await fleet.finished(["move"]).first { $0.synchronizationId == "move" }
       #expect(moved?.result == "PURCHASE_OWNERSHIP_TRANSFERRED")
       #expect(try await entitlement(7)?.accessGranted == false)
       #expect(try await entitlement(8)?.accessGranted == true)
@@ -114,7 +114,7 @@ struct LedgerAnswerTests {
         return status?.accessGranted
       }
       #expect(try await register("a") == 202)
-      _ = await fleet.finished(["a"])
+      _ = try await fleet.finished(["a"])
       #expect(try await register("a") == 202)
       #expect(try await granted("a") == true)
 
@@ -127,7 +127,7 @@ struct LedgerAnswerTests {
         ).status
       }
       #expect(try await transfer("move") == 202)
-      _ = await fleet.finished(["move"])
+      _ = try await fleet.finished(["move"])
       #expect(try await granted("a") == false)
       #expect(try await fleet.status("a")?.result == "PURCHASE_SYNCHRONIZED")
       #expect(try await register("a") == 400)
@@ -139,7 +139,7 @@ struct LedgerAnswerTests {
 
       // An erasure, and the customer who comes back.
       #expect(try await register("b") == 202)
-      _ = await fleet.finished(["b"])
+      _ = try await fleet.finished(["b"])
       #expect(try await granted("b") == true)
       #expect(try await fleet.send("POST", fleet.url("/purchases/\(original)/release"), headers).status == 200)
       #expect(try await fleet.send("DELETE", fleet.url("/customers/7"), headers).status == 200)
@@ -150,7 +150,7 @@ struct LedgerAnswerTests {
       let none: Entitlement? = try await read("/customers/7/entitlements/S1", fleet).answer
       #expect(none?.accessGranted == false)
       #expect(try await register("c") == 202)
-      _ = await fleet.finished(["c"])
+      _ = try await fleet.finished(["c"])
       #expect(try await granted("c") == true)
     }
   }

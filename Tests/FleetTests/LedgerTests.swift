@@ -19,7 +19,7 @@ struct LedgerTests {
   /// The events of synchronizations, once all are there; each has one id and one version.
   @discardableResult
   private func check(_ ids: Set<String>, at fleet: RunningFleet) async throws -> [RunningFleet.Event] {
-    let events = await fleet.finished(ids)
+    let events = try await fleet.finished(ids)
     for id in ids {
       let own = events.filter { $0.synchronizationId == id }
       #expect(Set(own.map(\.id)).count == 1, "\(id) has one event id")
@@ -41,9 +41,9 @@ struct LedgerTests {
       try fleet.start("worker-1", with: [fault: transaction])
       try await fleet.ready("worker-1")
       #expect(try await fleet.register(transaction, id: "first").status == 202)
-      #expect(await fleet.roles["worker-1"]?.process.ended() != 0)
+      #expect(try await fleet.roles["worker-1"]?.process.ended() != 0)
       let wasPublished = fault.hasSuffix("PUBLISH")
-      if wasPublished { _ = await fleet.finished(["first"]) }
+      if wasPublished { _ = try await fleet.finished(["first"]) }
       #expect(fleet.events.all.count == (wasPublished ? 1 : 0))
 
       // The ledger has the result, and Redis still the claim: the gateway takes it over.

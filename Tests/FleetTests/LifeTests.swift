@@ -81,7 +81,7 @@ struct LifeTests {
         return purchase.transactionId != renewed && purchase.access?.accessGranted == true
       }
       // The end was told, too.
-      _ = await fleet.changes.wait { changes in changes.contains { $0.after?.accessGranted == false } }
+      try await fleet.changes.wait { changes in changes.contains { $0.after?.accessGranted == false } }
     }
   }
 

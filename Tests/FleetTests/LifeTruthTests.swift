@@ -50,7 +50,7 @@ struct LifeTruthTests {
         try await eventually("lives go on by themselves") { try await fleet.toldNotifications() > before + 30 }
       }
       try await fleet.ready("worker-1")
-      let results = await fleet.finished(Set(registered.keys))
+      let results = try await fleet.finished(Set(registered.keys))
       let owned = results.filter { $0.result.exact == "PURCHASE_SYNCHRONIZED".exact }
       #expect(owned.count >= 5, "\(results.map(\.result))")
       for life in try await fleet.lives() { try await fleet.act("disable-renewal", on: life.originalTransactionId) }

@@ -70,7 +70,7 @@ struct MetricsTests {
             body: Array(#"{"broadcasterId":1001,"data":{},"topic":"inappPurchaseSyncResult"}"#.utf8))
         }
         try await fleet.send((0..<5).map { event("evt_\($0)", secondsAgo: 0) })
-        _ = await receiver.wait("paced", for: 5)
+        _ = try await receiver.wait("paced", for: 5)
         #expect(try await fleet.metric("notifier-1", wait + "_count") >= 1)
         #expect(
           try await fleet.metric("notifier-1", "countersign_webhook_deliveries_put_off_total{cause=\"rate\"}") >= 1)
@@ -78,7 +78,7 @@ struct MetricsTests {
         // The event is an hour old, and the endpoint kept it waiting for all of that hour.
         #expect(try await fleet.metric("notifier-1", delay + "_count") == 5)
         try await fleet.send([event("evt_waited", secondsAgo: 3600, ["countersign-waited": .int(3_600_000)])])
-        _ = await receiver.wait("paced", for: 6)
+        _ = try await receiver.wait("paced", for: 6)
         #expect(try await fleet.metric("notifier-1", delay + "_count") == 6)
         #expect(try await fleet.metric("notifier-1", delay + "_sum") < 3600)
         #expect(try await fleet.metric("notifier-1", wait + "_sum") >= 3600)

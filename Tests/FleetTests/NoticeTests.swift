@@ -35,7 +35,7 @@ struct NoticeTests {
         // Apple's repeat.
         #expect(try await send(fleet, consent) == 200)
 
-        let got = await receiver.wait("a", for: 2).map { String(decoding: $0.request.body, as: UTF8.self) }
+        let got = try await receiver.wait("a", for: 2).map { String(decoding: $0.request.body, as: UTF8.self) }
         let told = try #require(got.first { $0.contains("\"topic\":\"consentRescinded\"") })
         #expect(told.contains("\"customerId\":\"7\""), "\(told)")
         #expect(told.contains("\"appTransactionId\":\"704"), "\(told)")
@@ -105,7 +105,7 @@ struct NoticeTests {
           .decoded(as: JSONValue.self)
         #expect("\(appData)".contains("1234567890"))
         #expect(try await send(fleet, text) == 200)
-        let told = try #require(await receiver.wait("a", for: 1).first)
+        let told = try #require(try await receiver.wait("a", for: 1).first)
         let body = String(decoding: told.request.body, as: UTF8.self)
         #expect(body.contains("\"customerId\":\"7\"") && body.contains("\"environment\":\"Sandbox\""), "\(body)")
       }

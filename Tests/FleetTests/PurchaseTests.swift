@@ -46,7 +46,7 @@ struct PurchaseTests {
           expected[id] = (outcome.result, outcome.offer)
         }
       }
-      let events = await fleet.finished(Set(expected.keys))
+      let events = try await fleet.finished(Set(expected.keys))
       for event in events {
         let (result, offer) = try #require(expected[event.synchronizationId])
         #expect(event.result == result, "\(event.synchronizationId)")
@@ -61,7 +61,7 @@ struct PurchaseTests {
       let ids = Set(events.map(\.id))
       #expect(ids.count == expected.count)
 
-      let webhooks = await fleet.webhooks.wait { Set($0.map(\.id)).isSuperset(of: ids) }
+      let webhooks = try await fleet.webhooks.wait { Set($0.map(\.id)).isSuperset(of: ids) }
       let bodies = Dictionary(events.map { ($0.id, $0.body) }) { first, _ in first }
       for webhook in webhooks {
         #expect(webhook.isVerified)
@@ -92,7 +92,7 @@ struct PurchaseTests {
       }
       // Another publisher marks the same app as not released.
       #expect(try await fleet.register(transaction, id: "unreleased").status == 202)
-      #expect(await fleet.finished(["unreleased"]).last?.result == "PURCHASE_SYNCHRONIZED")
+      #expect(try await fleet.finished(["unreleased"]).last?.result == "PURCHASE_SYNCHRONIZED")
       try fleet.writePublisher(
         RunningFleet.openPublisher,
         """
@@ -101,7 +101,7 @@ struct PurchaseTests {
         """)
       fleet.roles["worker-1"]?.process.send(SIGHUP)
       // The job goes on by itself.
-      let refused = await fleet.finished(["refused"]).filter { $0.synchronizationId == "refused" }
+      let refused = try await fleet.finished(["refused"]).filter { $0.synchronizationId == "refused" }
       #expect(refused.map(\.result) == ["PURCHASE_SYNCHRONIZED"])
     }
   }
@@ -115,10 +115,10 @@ struct PurchaseTests {
         let answer = try await fleet.register(
           transaction, customer: customer, publisher: RunningFleet.openPublisher, id: id)
         #expect(answer.status == 202)
-        _ = await fleet.finished([id])
+        _ = try await fleet.finished([id])
       }
       #expect(try await fleet.metric("worker-1", "countersign_covered_runs_total") == 2)
-      let events = await fleet.finished(["a", "b", "c"])
+      let events = try await fleet.finished(["a", "b", "c"])
       #expect(events.map(\.result) == ["PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "SANDBOX_NOT_ALLOWED"])
       #expect(events.map(\.accessGranted) == [true, true, false])
       #expect(events.map(\.offerId) == ["S1", "S1", nil])
@@ -128,7 +128,7 @@ struct PurchaseTests {
       // In production every customer has access.
       let bought = try await fleet.register("1000000000001", publisher: RunningFleet.openPublisher, id: "d")
       #expect(bought.status == 202)
-      let event = await fleet.finished(["d"]).last
+      let event = try await fleet.finished(["d"]).last
       #expect(event?.result == "PURCHASE_SYNCHRONIZED" && event?.environment == "Production")
     }
   }
@@ -138,11 +138,11 @@ struct PurchaseTests {
       #expect(try await fleet.putCustomer(8).status == 201)
       let transaction = "1000000000009"
       #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
-      _ = await fleet.finished(["first"])
+      _ = try await fleet.finished(["first"])
       #expect(try await fleet.register(transaction, customer: 8, id: "second").status == 202)
-      _ = await fleet.finished(["second"])
+      _ = try await fleet.finished(["second"])
       #expect(try await fleet.register(transaction, customer: 7, id: "third").status == 202)
-      let events = await fleet.finished(["third"])
+      let events = try await fleet.finished(["third"])
       #expect(
         events.map(\.result) == [
           "PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED",
@@ -160,7 +160,7 @@ struct PurchaseTests {
       // The longest id that a client may send.
       let long = String(repeating: "x", count: 256)
       #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
-      #expect(await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
+      #expect(try await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
     }
   }
 
@@ -184,12 +184,12 @@ struct PurchaseTests {
       #expect(twin.status == 422)
       // The same number, once as a number and once as a text: one customer.
       #expect(try await fleet.register("1000000000032", customer: 7, id: "number").status == 202)
-      _ = await fleet.finished(["number"])
+      _ = try await fleet.finished(["number"])
       let again = try await fleet.send(
         "POST", fleet.url("/purchases"), headers + [("Correlation-Id", "digits")],
         #"{"customerId":"7","transactionId":"1000000000032"}"#)
       #expect(again.status == 202)
-      let events = await fleet.finished(["text", "digits"])
+      let events = try await fleet.finished(["text", "digits"])
       #expect(events.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: 3))
       for event in events {
         let told = String(decoding: event.body, as: UTF8.self)
@@ -236,7 +236,7 @@ struct PurchaseTests {
       // Another tenant's registration of the same transaction neither sees this one nor waits for it.
       let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
       #expect(other.status == 202)
-      _ = await fleet.finished(["running", "other"])
+      _ = try await fleet.finished(["running", "other"])
       #expect(try await fleet.register(transaction, customer: 7, id: "again").status == 202)
     }
   }
@@ -301,8 +301,8 @@ struct PurchaseTests {
         fleet.headers(RunningFleet.publisher) + [("traceparent", "00-\(trace)-00f067aa0ba902b7-01")],
         "{\"cleengCustomerId\":7,\"transactionId\":\"1000000000001\"}")
       #expect(answer.status == 202)
-      let event = await fleet.events.wait(for: 1)[0]
-      let webhook = await fleet.webhooks.wait(for: 1)[0]
+      let event = try await fleet.events.wait(for: 1)[0]
+      let webhook = try await fleet.webhooks.wait(for: 1)[0]
       for carried in [event.traceparent, webhook.traceparent] {
         #expect(carried.hasPrefix("00-\(trace)-"))
         #expect(carried.hasSuffix("-01"))
@@ -325,10 +325,10 @@ struct PurchaseTests {
       fleet.webhookStatus = { [500, 302, 200][min($0, 3) - 1] }
       let accepted = try await fleet.register("1000000000001", id: "a")
       #expect(accepted.status == 202)
-      let webhooks = await fleet.webhooks.wait(for: 3)
+      let webhooks = try await fleet.webhooks.wait(for: 3)
       #expect(Set(webhooks.map(\.id)).count == 1)
       #expect(!webhooks.contains { !$0.isVerified })
-      let event = await fleet.finished(["a"])[0]
+      let event = try await fleet.finished(["a"])[0]
       #expect(webhooks[0].id == event.id)
     }
   }

@@ -161,7 +161,7 @@ struct RefundTests {
       try await consent(fleet, false, at: "2026-01-02T00:00:00Z")
       let told = try await ask(fleet)
       #expect(told.answering == false && told.deadline > "2026")
-      let events = await subscriber.events.wait(for: 1)
+      let events = try await subscriber.events.wait(for: 1)
       #expect(try JSONDecoder().decode(Envelope.self, from: Data(events[0])).data.deadline == told.deadline)
       #expect(try await listed(fleet).map(\.refundRequestId) == [told.refundRequestId])
       #expect(try await answers(fleet).isEmpty)
@@ -293,7 +293,7 @@ struct RefundTests {
   /// A service's queue with the events about refunds.
   @LoopActor
   private final class Subscriber {
-    let events = Mailbox<[UInt8]>()
+    let events = Mailbox<[UInt8]>(of: "events about refunds")
     private var consumer: AMQPConsumer!
 
     init(_ fleet: RunningFleet) {

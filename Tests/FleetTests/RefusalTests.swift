@@ -51,7 +51,7 @@ struct RefusalTests {
 
       // The client repeats one at once, and the other after it has run without a repetition.
       try await settle("1000000000002", id: "b", at: fleet)
-      _ = await fleet.finished(["a", "b"])
+      _ = try await fleet.finished(["a", "b"])
       try await settle("1000000000001", id: "a", at: fleet)
       for id in ["a", "b"] {
         let status = try await fleet.status(id)
@@ -132,7 +132,7 @@ struct RefusalTests {
       for role in roles { try await fleet.ready(role) }
       for role in roles { #expect(try await fleet.metric(role, metric) == 0) }
       #expect(try await fleet.register("1000000000001", id: "a").status == 202)
-      _ = await fleet.finished(["a", "s"])
+      _ = try await fleet.finished(["a", "s"])
       let gateway = fleet.log("gateway-1").split(separator: "\n")
       #expect(gateway.count { $0.contains("\"event\":\"Redis refuses writes\"") } == 1)
       #expect(gateway.count { $0.contains("\"event\":\"Redis takes writes again\"") } == 1)

@@ -31,7 +31,7 @@ struct RefusedKeyTests {
     try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
       let publisher = RunningFleet.openPublisher
       #expect(try await fleet.register("1000000000001", publisher: publisher, id: "before").status == 202)
-      #expect(await fleet.finished(["before"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
+      #expect(try await fleet.finished(["before"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
       let before = try await readiness(fleet).text
       #expect(before.contains("ok: apple\n"))
 
@@ -64,7 +64,7 @@ struct RefusedKeyTests {
       #expect(Double(calls) < runs)
 
       fleet.simulator.weather = .fair
-      let results = await fleet.finished(Set(ids)).filter { ids.contains($0.synchronizationId) }.map(\.result)
+      let results = try await fleet.finished(Set(ids)).filter { ids.contains($0.synchronizationId) }.map(\.result)
       #expect(results == Array(repeating: "PURCHASE_SYNCHRONIZED", count: ids.count))
       let after = try await readiness(fleet).text
       #expect(!after.contains("(publisher 1002) in Production"))
@@ -101,7 +101,7 @@ struct RefusedKeyTests {
         #expect(try await fleet.register("100000000010\(number)", id: id).status == 202)
       }
       // All others end in their first run, and none of the waiting jobs does meanwhile.
-      let ended = await fleet.finished(Set(others))
+      let ended = try await fleet.finished(Set(others))
       #expect(ended.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: others.count))
       #expect(Set(ended.map(\.synchronizationId)) == Set(others))
       let retried = fleet.logged("\"retrying\"")
@@ -109,7 +109,7 @@ struct RefusedKeyTests {
       for id in waiting { #expect(try await fleet.status(id, publisher: publisher)?.status == "retrying") }
 
       fleet.simulator.appWeather = [:]
-      let mended = await fleet.finished(Set(waiting)).filter { waiting.contains($0.synchronizationId) }
+      let mended = try await fleet.finished(Set(waiting)).filter { waiting.contains($0.synchronizationId) }
       #expect(mended.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: waiting.count))
       #expect(mended.allSatisfy { $0.accessGranted && $0.offerId == "S1" })
       // Only the reading of the Notification History asks the sandbox of a released app, and asks again in an hour.
@@ -137,7 +137,7 @@ struct RefusedKeyTests {
       for number in 1...20 {
         #expect(try await fleet.register("1000400\(100_000 + number)", id: "other-\(number)").status == 202)
       }
-      _ = await fleet.finished(Set((1...20).map { "other-\($0)" }))
+      _ = try await fleet.finished(Set((1...20).map { "other-\($0)" }))
 
       // After their first runs they come in turns. The longer this machine takes, the more they may run: no more than
       // their turns allow in the time that has passed.
@@ -152,7 +152,7 @@ struct RefusedKeyTests {
       #expect(runs <= passed * Double(RetryPolicy.waitingRunsPerSecond) + 1)
 
       fleet.simulator.localWeather = [:]
-      let results = await fleet.finished(Set(waiting.map(\.id))).filter { $0.synchronizationId.hasPrefix("wait-") }
+      let results = try await fleet.finished(Set(waiting.map(\.id))).filter { $0.synchronizationId.hasPrefix("wait-") }
       #expect(Set(results.map(\.synchronizationId)).count == waiting.count)
       #expect(results.allSatisfy { $0.result == "PURCHASE_SYNCHRONIZED" })
     }
@@ -164,9 +164,9 @@ struct RefusedKeyTests {
       let bad = "1000000000001"
       fleet.simulator.localWeather[bad] = [.refusing(code: 4_000_006)]
       #expect(try await fleet.register(bad, publisher: publisher, id: "bad").status == 202)
-      #expect(await fleet.finished(["bad"]).map(\.result) == ["TRANSACTION_ID_NOT_FOUND"])
+      #expect(try await fleet.finished(["bad"]).map(\.result) == ["TRANSACTION_ID_NOT_FOUND"])
       #expect(try await fleet.register("1000000000002", publisher: publisher, id: "good").status == 202)
-      #expect(await fleet.finished(["good"]).last?.result == "PURCHASE_SYNCHRONIZED")
+      #expect(try await fleet.finished(["good"]).last?.result == "PURCHASE_SYNCHRONIZED")
       #expect(fleet.logged("Apple refused the key").isEmpty)
     }
   }

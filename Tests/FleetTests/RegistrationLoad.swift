@@ -61,7 +61,7 @@ final class RegistrationLoad {
     let before = accepted
     try await eventually("registrations go on") { accepted.count > before.count + 10 }
     let new = accepted.subtracting(before)
-    _ = await fleet.finished(new)
+    _ = try await fleet.finished(new)
   }
 }
 

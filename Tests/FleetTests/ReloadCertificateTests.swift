@@ -145,7 +145,7 @@ struct ReloadCertificateTests {
         try await askForCertificates("optional")
         try await load.goOn()
       }
-      _ = await fleet.finished(accepted)
+      _ = try await fleet.finished(accepted)
       #expect(roles.map { fleet.roles[$0]?.process.pid } == processes)
       #expect(roles.allSatisfy { fleet.roles[$0]?.process.status == nil })
       #expect(fleet.logged("PRIVATE KEY").isEmpty)

@@ -43,7 +43,7 @@ struct ReloadKeysTests {
         @LoopActor func goOn(_ load: RegistrationLoad, _ path: String) async throws {
           let before = receiver.got(path).count
           try await load.goOn()
-          _ = await receiver.wait(path, for: before + 10)
+          _ = try await receiver.wait(path, for: before + 10)
         }
         let accepted = try await RegistrationLoad.with(fleet) { load in
           try await goOn(load, "old")
@@ -65,8 +65,8 @@ struct ReloadKeysTests {
           try mount.put(5, try keys(["third", "second"], fleet))
           try await fleet.reloaded(holders, times: 3)
         }
-        _ = await fleet.finished(accepted)
-        let received = await receiver.requests.wait {
+        _ = try await fleet.finished(accepted)
+        let received = try await receiver.requests.wait {
           accepted.isSubset(of: $0.filter { $0.path == "old" }.compactMap(\.synchronizationId))
         }
         for webhook in received { #expect(try webhook.isSigned(with: secrets[webhook.path] ?? "")) }

@@ -90,7 +90,7 @@ struct ReloadTests {
           try await load.goOn()
         }
       }
-      _ = await fleet.finished(accepted)
+      _ = try await fleet.finished(accepted)
       #expect(roles.map { fleet.roles[$0]?.process.pid } == processes)
       for role in roles {
         #expect(fleet.log(role).contains("configuration reloaded"), "\(role)")

@@ -78,7 +78,7 @@ struct SecretKeyTests {
           try await restart(fleet, role, with: "both.json")
           try await fleet.ready(role)
         }
-        let second = await receiver.wait("old", for: 2)[1]
+        let second = try await receiver.wait("old", for: 2)[1]
         #expect(try second.id == "evt_2" && second.isSigned(with: old.secret))
         let new = try await api.create(#""url":"\#(receiver.url("new"))","topics":["inappPurchaseSyncResult"]"#)
         try await fleet.publish(["evt_3"])
@@ -109,7 +109,7 @@ struct SecretKeyTests {
         let rekey = try ChildProcess(
           Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
           environment: [:], output: fleet.folder + "/rekey.log")
-        let status = await rekey.ended()
+        let status = try await rekey.ended()
         #expect(status == 0)
         // A gateway that nobody has given the file stores no other secret.
         #expect(try await api.send("POST", "webhook_endpoints", "{\(members)}").status == 503)
@@ -201,7 +201,7 @@ struct SecretKeyTests {
         let rekey = try ChildProcess(
           Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
           environment: Self.file("both.json"), output: fleet.folder + "/rekey.log")
-        #expect(await rekey.ended() == 0)
+        #expect(try await rekey.ended() == 0)
         for role in ["gateway-1", "notifier-1"] { try await current(role, 1) }
         try await fleet.publish(["evt_2"])
         #expect(try await receiver.wait("a", for: 2)[1].isSigned(with: endpoint.secret))

@@ -32,10 +32,10 @@ struct SlowSuspectTests {
         suspect.headers["countersign-crashes"] = 2
         try await fleet.send([suspect])
         for begun in 1...paths.count {
-          _ = await receiver.requests.wait { Set($0.map(\.path)).intersection(paths).count >= begun }
+          try await receiver.requests.wait { Set($0.map(\.path)).intersection(paths).count >= begun }
           // One more suspect waits for its answer, and the others' deliveries go on.
           try await fleet.publish((0..<20).map { "evt_\(begun)_\($0)" }, topic: "entitlementsChanged")
-          _ = await receiver.wait("healthy", for: 20 * begun)
+          _ = try await receiver.wait("healthy", for: 20 * begun)
         }
         // None of them has waited for the end of an attempt.
         for path in paths { #expect(receiver.got(path).count == 1) }

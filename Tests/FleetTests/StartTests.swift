@@ -57,7 +57,7 @@ struct StartTests {
       for (number, wrong) in wrong(fleet).enumerated() {
         let name = "\(role)-\(number + 1)"
         try start(fleet, name, wrong.urls)
-        #expect(await fleet.roles[name]!.process.ended() == 1, "\(wrong.name)")
+        #expect(try await fleet.roles[name]!.process.ended() == 1, "\(wrong.name)")
         let log = fleet.log(name)
         let line = try #require(log.split(separator: "\n").first { $0.contains("could not start") }, "\(wrong.name)")
         #expect(line.contains("\(wrong.server) refuses the connection: ") && line.contains(wrong.cause))

@@ -23,7 +23,7 @@ struct SubscriberTests {
         let topology = fleet.topology
         let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
         let channel = try await connection.openChannel()
-        let told = Mailbox<String>()
+        let told = Mailbox<String>(of: "events of two exchanges")
         for name in ["billing", "shared"] {
           try await topology.declareEvents(for: name, on: channel)
           let queue = "\(topology.prefix).test.\(name)"
@@ -45,8 +45,8 @@ struct SubscriberTests {
           #""url":"\#(receiver.url("operations"))","topics":["webhookEndpointDisabled"]"#)
         receiver.answers["gone"] = { _ in .text(410, "") }
         try await fleet.publish(["evt_1"])
-        let webhook = await receiver.wait("operations", for: 1)[0]
-        let copies = await told.wait { Set($0).count == 2 }
+        let webhook = try await receiver.wait("operations", for: 1)[0]
+        let copies = try await told.wait { Set($0).count == 2 }
         #expect(Set(copies) == ["billing \(webhook.id)", "shared \(webhook.id)"])
         try await eventually("it has left the outbox") { try await fleet.count("outbox") == 0 }
         #expect(try await fleet.count("owed_events") == 0)
@@ -76,7 +76,7 @@ struct SubscriberTests {
         let answer = try await fleet.register("10000000\(10 + number)", id: id)
         #expect(answer.status == 202, "\(String(decoding: answer.body, as: UTF8.self))")
       }
-      #expect(await fleet.finished(Set(ids)).count == ids.count)
+      #expect(try await fleet.finished(Set(ids)).count == ids.count)
       let misses = "countersign_subscriber_misses_total{subscriber=\"billing\"}"
       try await eventually("the ledger owes them") { try await fleet.metric("worker-1", misses) >= 5 }
       try await eventually("they have left the outbox") { try await fleet.count("outbox") == 0 }
@@ -89,12 +89,12 @@ struct SubscriberTests {
       try await channel.deleteQueue(queue)
       try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
       try await channel.bindQueue(queue, to: exchange, routingKey: "#")
-      let mailbox = Mailbox<String>()
+      let mailbox = Mailbox<String>(of: "events of the replaced queue")
       try await channel.consume(queue, tag: "billing") { delivery in
         channel.acknowledge(delivery)
         if let id = RunningFleet.synchronizationId(of: delivery) { mailbox.put(id) }
       }
-      _ = await mailbox.wait { Set($0).isSuperset(of: ids) }
+      try await mailbox.wait { Set($0).isSuperset(of: ids) }
       try await eventually("nothing is owed") { try await fleet.count("owed_events") == 0 }
       #expect(try await fleet.command(["subscribers"]) == "")
       try await channel.deleteQueue(queue)

@@ -107,7 +107,7 @@ struct TokenTests {
         (name: "Correlation-Id", value: "first"),
       ]
       #expect(try await fleet.send("POST", fleet.url("/storekit2/purchases"), headers, purchase).status == 202)
-      _ = await fleet.finished(["first"])
+      _ = try await fleet.finished(["first"])
       let endpoint = #"{"url": "http://127.0.0.1:9/x", "topics": ["purchaseUpdated"]}"#
       #expect(
         try await send(fleet, "POST", "/3.1/webhook_endpoints", as: "endpoints-token", endpoint).status == 201)
@@ -222,7 +222,7 @@ struct TokenTests {
       silent.answer = nil
       let prepare: @LoopActor (RunningFleet) throws -> Void = { try Self.writeKeys($0, 1010, silent.url) }
       try await RunningFleet.with(["gateway-1"], prepare: prepare) { fleet async throws in
-        _ = await silent.requests.wait { !$0.isEmpty }
+        try await silent.requests.wait { !$0.isEmpty }
         let token = try TestKeys.token(claims(), kid: "a", key)
         let refused = try await ask(fleet, token)
         #expect(refused.status == 503 && refused.header("retry-after") != nil)

@@ -32,7 +32,7 @@ struct WebhookDeliveryTests: WebhookSuite {
         }
       }
       try await parts.fleet.publish(["evt_1"])
-      let requests = await parts.receiver.wait("a", for: 3)
+      let requests = try await parts.receiver.wait("a", for: 3)
       #expect(Set(requests.map(\.id)) == ["evt_1"])
       #expect(parts.receiver.got("elsewhere").isEmpty)
       let log = try await parts.log(id) { $0.count == 3 }
@@ -52,7 +52,7 @@ struct WebhookDeliveryTests: WebhookSuite {
       _ = try await parts.endpoint("operations", topics: "webhookEndpointDisabled")
       parts.receiver.answers["gone"] = { _ in .text(410, "") }
       try await parts.fleet.publish(["evt_1"])
-      let told = await parts.receiver.wait("operations", for: 1)[0]
+      let told = try await parts.receiver.wait("operations", for: 1)[0]
       let text = String(decoding: told.request.body, as: UTF8.self)
       #expect(text.contains("\"topic\":\"webhookEndpointDisabled\""))
       #expect(text.contains("\"endpointId\":\"\(gone)\"") && text.contains("\"reason\":\"gone\""))
@@ -70,7 +70,7 @@ struct WebhookDeliveryTests: WebhookSuite {
       #expect(try await parts.api.send("POST", "webhook_endpoints/\(gone)/enable").status == 200)
       let recovered = try await parts.api.send("POST", "webhook_endpoints/\(gone)/recover", #"{"since":0}"#)
       #expect(recovered["recovered"] == .integer(2))
-      let requests = await parts.receiver.wait("gone", for: 3)
+      let requests = try await parts.receiver.wait("gone", for: 3)
       #expect(Set(requests.dropFirst().map(\.id)) == ["evt_1", "evt_2"])
       _ = try await parts.log(gone) { $0.filter { $0.text("outcome") == "delivered" }.count == 2 }
       let again = try await parts.api.send("POST", "webhook_endpoints/\(gone)/recover", #"{"since":0}"#)
@@ -99,7 +99,7 @@ struct WebhookDeliveryTests: WebhookSuite {
         number == 1 ? HTTPServerResponse(status: status, headers: [("Retry-After", "2")]) : .text(200, "")
       }
       try await parts.fleet.publish(["evt_1"])
-      let requests = await parts.receiver.wait("busy", for: 2)
+      let requests = try await parts.receiver.wait("busy", for: 2)
       #expect(try #require(Int(requests[1].timestamp)) - #require(Int(requests[0].timestamp)) >= 2)
       #expect(try await parts.log(id) { $0.count == 2 }.map { $0.text("outcome") } == ["failed", "delivered"])
     }
@@ -111,7 +111,7 @@ struct WebhookDeliveryTests: WebhookSuite {
       for path in paths { _ = try await parts.endpoint(path) }
       try await parts.fleet.publish(["evt_1", "evt_2"])
       for path in paths {
-        #expect(Set(await parts.receiver.wait(path, for: 2).map(\.id)) == ["evt_1", "evt_2"])
+        #expect(Set(try await parts.receiver.wait(path, for: 2).map(\.id)) == ["evt_1", "evt_2"])
       }
       try await eventually("nothing is under way any more") {
         try await parts.fleet.metric("notifier-1", "countersign_deliveries_in_flight") == 0
@@ -128,7 +128,7 @@ struct WebhookDeliveryTests: WebhookSuite {
           exchange: "", routingKey: parts.fleet.topology.deliveries, messageID: "evt_plain",
           headers: ["countersign-endpoint": "main", "countersign-attempt": 2], body: Array(body.utf8))
       ])
-      let webhooks = await parts.fleet.webhooks.wait(for: 1)
+      let webhooks = try await parts.fleet.webhooks.wait(for: 1)
       #expect(webhooks[0].id == "evt_plain" && webhooks[0].isVerified)
       let log = try await parts.log("main") { !$0.isEmpty }
       #expect(log[0].number("attempt") == 2)
@@ -179,7 +179,7 @@ struct WebhookDeliveryTests: WebhookSuite {
         #""webhooks": [{"id": "main", "url": "\#(parts.receiver.url("a"))", "secretFile": "../webhook.secret"}]"#)
       fleet.roles["notifier-1"]?.process.send(SIGHUP)
       fleet.roles["gateway-1"]?.process.send(SIGHUP)
-      #expect(await parts.receiver.wait("a", for: 1)[0].id == "evt_early")
+      #expect(try await parts.receiver.wait("a", for: 1)[0].id == "evt_early")
       try await eventually("the attempt is the first") {
         let api = WebhookAPIClient(fleet: fleet, publisher: publisher)
         let answer = try await api.send(

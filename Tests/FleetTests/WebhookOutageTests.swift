@@ -29,15 +29,15 @@ struct WebhookOutageTests: WebhookSuite {
       let ids = (0..<60).map { "evt_\($0)" }
       try await parts.fleet.publish(ids)
       // Every webhook of the other endpoints arrives while the hanging endpoints answer none.
-      let healthy = await parts.receiver.wait("healthy", for: ids.count)
+      let healthy = try await parts.receiver.wait("healthy", for: ids.count)
       #expect(Set(healthy.map(\.id)) == Set(ids))
-      _ = await parts.receiver.wait("refusing", for: ids.count)
+      _ = try await parts.receiver.wait("refusing", for: ids.count)
       try await eventually("only attempts are held") {
         try await parts.fleet.metric("notifier-1", "countersign_deliveries_in_flight") <= 2
       }
       #expect(parts.receiver.got("hanging").count <= 2)
       parts.receiver.silent = []
-      _ = await parts.receiver.requests.wait { Set($0.filter { $0.path == "hanging" }.map(\.id)) == Set(ids) }
+      try await parts.receiver.requests.wait { Set($0.filter { $0.path == "hanging" }.map(\.id)) == Set(ids) }
       let log = try await parts.log(hanging) { $0.count >= ids.count }
       #expect(log.allSatisfy { $0.text("outcome") == "delivered" && $0.number("attempt") == 1 })
       #expect(parts.receiver.got("hanging").count == ids.count)
@@ -49,11 +49,11 @@ struct WebhookOutageTests: WebhookSuite {
       let id = try await parts.endpoint("a").id
       parts.receiver.silent = ["a"]
       try await parts.fleet.publish(["evt_1"])
-      _ = await parts.receiver.wait("a", for: 1)
+      _ = try await parts.receiver.wait("a", for: 1)
       await parts.fleet.kill("notifier-1")
       parts.receiver.silent = []
       try parts.fleet.start("notifier-2")
-      let requests = await parts.receiver.wait("a", for: 2)
+      let requests = try await parts.receiver.wait("a", for: 2)
       #expect(requests.map(\.id) == ["evt_1", "evt_1"])
       try await parts.fleet.ready("notifier-2")
       let log = try await parts.log(id) { $0.last?.text("outcome") == "delivered" }
@@ -67,7 +67,7 @@ struct WebhookOutageTests: WebhookSuite {
       let id = try await parts.endpoint("a").id
       parts.receiver.silent = ["a"]
       try await parts.fleet.publish(["evt_1"])
-      _ = await parts.receiver.wait("a", for: 1)
+      _ = try await parts.receiver.wait("a", for: 1)
       // The same happens when the channel is lost during the attempt.
       try await parts.fleet.publish(["evt_1"])
       try await eventually("the copy is put off") {
@@ -89,9 +89,9 @@ struct WebhookOutageTests: WebhookSuite {
       let id = try await parts.endpoint("a").id
       parts.receiver.silent = ["a"]
       try await parts.fleet.publish(["evt_1"])
-      _ = await parts.receiver.wait("a", for: 1)
+      _ = try await parts.receiver.wait("a", for: 1)
       parts.fleet.roles["notifier-1"]?.process.send(SIGTERM)
-      #expect(await parts.fleet.roles["notifier-1"]?.process.ended() == 0)
+      #expect(try await parts.fleet.roles["notifier-1"]?.process.ended() == 0)
       parts.receiver.silent = []
       try parts.fleet.start("notifier-2")
       try await parts.fleet.ready("notifier-2")
@@ -112,12 +112,12 @@ struct WebhookOutageTests: WebhookSuite {
       let off = try await parts.endpoint("off").id
       #expect(try await parts.api.send("POST", "webhook_endpoints/\(off)/disable").status == 200)
       try await parts.fleet.publish(["evt_1"])
-      _ = await parts.receiver.wait("a", for: 1)
-      _ = await parts.receiver.wait("paced", for: 1)
+      _ = try await parts.receiver.wait("a", for: 1)
+      _ = try await parts.receiver.wait("paced", for: 1)
       _ = try await parts.log(off) { $0.count == 1 }
       try await servers.stop(.redis)
       try await parts.fleet.publish(["evt_2"])
-      let requests = await parts.receiver.wait("a", for: 2)
+      let requests = try await parts.receiver.wait("a", for: 2)
       #expect(requests[1].id == "evt_2")
       try await eventually("it is put off") {
         let putOff = "countersign_webhook_deliveries_put_off_total{cause=\"store\"}"
@@ -125,7 +125,7 @@ struct WebhookOutageTests: WebhookSuite {
       }
       #expect(parts.receiver.got("paced").count == 1)
       try await servers.start(.redis)
-      _ = await parts.receiver.wait("paced", for: 2)
+      _ = try await parts.receiver.wait("paced", for: 2)
       let log = try await parts.log(off) { $0.count == 2 }
       #expect(log.allSatisfy { $0.text("outcome") == "skipped" })
       #expect(parts.receiver.got("off").isEmpty)
@@ -137,12 +137,12 @@ struct WebhookOutageTests: WebhookSuite {
     try await with { (parts) async throws in
       let id = try await parts.endpoint("a").id
       try await parts.fleet.publish(["evt_1"])
-      _ = await parts.receiver.wait("a", for: 1)
+      _ = try await parts.receiver.wait("a", for: 1)
       _ = try await parts.log(id) { $0.count == 1 }
       let later = try await parts.fleet.commit(["evt_2", "evt_3"])
       try await servers.kill(.postgres)
       try await parts.fleet.send(later)
-      let requests = await parts.receiver.wait("a", for: 3)
+      let requests = try await parts.receiver.wait("a", for: 3)
       #expect(Set(requests.map(\.id)) == ["evt_1", "evt_2", "evt_3"])
       try await eventually("the records wait") {
         try await parts.fleet.metric("notifier-1", "countersign_webhook_records_waiting") >= 2
@@ -194,7 +194,7 @@ struct WebhookOutageTests: WebhookSuite {
       try await servers.wipe(.rabbitmq)
       _ = try await parts.fleet.commit(["evt_2"])
       try await servers.start(.rabbitmq)
-      let requests = await parts.receiver.wait("a", for: 3)
+      let requests = try await parts.receiver.wait("a", for: 3)
       #expect(requests.filter { $0.id == "evt_1" }.count >= 2)
       #expect(requests.contains { $0.id == "evt_2" })
       let log = try await parts.log(id) { $0.count { $0.text("outcome") == "delivered" } >= 2 }

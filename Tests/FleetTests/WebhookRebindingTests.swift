@@ -73,7 +73,7 @@ struct WebhookRebindingTests {
     let compiler = try ChildProcess(
       "/usr/bin/env", ["gcc", "-shared", "-fPIC", "-o", library, folder + "/resolver.c", "-ldl"],
       output: folder + "/gcc.log")
-    #expect(await compiler.ended() == 0)
+    #expect(try await compiler.ended() == 0)
     return library
   }
 }

@@ -21,7 +21,7 @@ final class WebhookReceiver {
     var signature: String { request.header("webhook-signature") ?? "" }
   }
 
-  let requests = Mailbox<Received>()
+  let requests = Mailbox<Received>(of: "requests of the receiver")
   /// The answer of a path to its nth request, from 1; 200 for a path without an entry.
   var answers: [String: @LoopActor (Int) -> HTTPServerResponse] = [:]
   /// The paths that do not answer until a test removes them.
@@ -61,8 +61,8 @@ final class WebhookReceiver {
   func got(_ path: String) -> [Received] { requests.all.filter { $0.path == path } }
 
   /// Waits until a path has got so many requests, and returns them.
-  func wait(_ path: String, for count: Int) async -> [Received] {
-    await requests.wait { $0.count { $0.path == path } >= count }.filter { $0.path == path }
+  func wait(_ path: String, for count: Int) async throws -> [Received] {
+    try await requests.wait("\(count) at \(path)") { $0.count { $0.path == path } >= count }.filter { $0.path == path }
   }
 
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {

@@ -43,7 +43,7 @@ struct WebhookReplayTests {
       let fleet = api.fleet
       fleet.webhookStatus = { _ in 500 }
       #expect(try await fleet.register("1000000000001", id: "a").status == 202)
-      let event = await fleet.finished(["a"])[0]
+      let event = try await fleet.finished(["a"])[0]
       // The schedule of the tests has three delays.
       try await eventually("the delivery is given up") {
         try await api.send("GET", "webhook_endpoints/main/attempts?outcome=abandoned").list("attempts").count == 1
@@ -101,7 +101,7 @@ struct WebhookReplayTests {
       let again = try await api.send("POST", "webhook_events/\(event.id)/deliveries/main/resend")
       #expect(again.status == 202 && again.text("eventId") == event.id)
       #expect(again.headers.header("location") == "/3.1/webhook_events/\(event.id)/attempts")
-      let all = await fleet.webhooks.wait(for: 6)
+      let all = try await fleet.webhooks.wait(for: 6)
       #expect(all[5].id == event.id && all[5].isVerified && all[5].body == event.body)
       #expect(try await api.send("POST", "webhook_events/evt_0/deliveries/main/resend").status == 404)
       #expect(try await api.send("POST", "webhook_events/\(event.id)/deliveries/nobody/resend").status == 404)
@@ -116,7 +116,7 @@ struct WebhookReplayTests {
         guard answer.status == 202, let event = answer.text("eventId") else {
           throw NeverHappened(description: "the test event was not taken: \(answer.body)")
         }
-        let requests = await receiver.requests.wait { $0.contains { $0.id == event } }
+        let requests = try await receiver.requests.wait { $0.contains { $0.id == event } }
         return (try #require(requests.first { $0.id == event }), event)
       }
       let (request, event) = try await tested()
@@ -150,7 +150,7 @@ struct WebhookReplayTests {
         names.insert("s-\(number)")
         #expect(try await api.fleet.register("100000000000\(number)", id: "s-\(number)").status == 202)
       }
-      let events = await api.fleet.finished(names)
+      let events = try await api.fleet.finished(names)
       try await eventually("they are skipped") {
         try await api.send("GET", "webhook_endpoints/\(id)/attempts?outcome=skipped").list("attempts").count == 3
       }
@@ -158,7 +158,7 @@ struct WebhookReplayTests {
       #expect(try await api.send("POST", "webhook_endpoints/\(id)/enable").status == 200)
       let recovered = try await api.send("POST", "webhook_endpoints/\(id)/recover", #"{"since":0}"#)
       #expect(recovered.body == .object(["recovered": .integer(3)]))
-      let requests = await receiver.wait("own", for: 3)
+      let requests = try await receiver.wait("own", for: 3)
       #expect(Set(requests.map(\.id)) == Set(events.map(\.id)))
       for request in requests {
         let version = events.first { $0.id == request.id }?.version

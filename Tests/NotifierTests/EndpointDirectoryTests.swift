@@ -19,7 +19,7 @@ struct EndpointDirectoryTests {
     var next: Result<WebhookEndpointStore.Snapshot?, Away> = .success(nil)
     var asked: [(since: String?, configured: [String])] = []
     /// If it is set, every caller waits for it.
-    var gate: LoopSignal?
+    var gate: Gate?
   }
 
   private func publisher(_ configured: String...) -> Publisher {
@@ -41,7 +41,7 @@ struct EndpointDirectoryTests {
       answers.asked.append((since, configured))
       // The answer is the present one, however late it arrives.
       let answer = answers.next
-      if let gate = answers.gate { await gate.wait(atMost: .seconds(60)) }
+      if let gate = answers.gate { await gate.pass() }
       return try answer.get()
     }
   }
@@ -120,7 +120,7 @@ struct EndpointDirectoryTests {
 
   @Test func `a reading that began before an endpoint was made is not taken for an answer`() async throws {
     let answers = Answers()
-    let gate = LoopSignal()
+    let gate = Gate()
     answers.next = .success(snapshot([]))
     answers.gate = gate
     let directory = directory(answers)
@@ -129,7 +129,7 @@ struct EndpointDirectoryTests {
     answers.next = .success(snapshot(["ep_new"], "2"))
     answers.gate = nil
     let late = Task { @LoopActor in try await directory.endpoint("ep_new", of: publisher()) }
-    gate.notify()
+    gate.open()
     #expect(try await early.value?.endpoint.id == "ep_new")
     #expect(try await late.value?.endpoint.id == "ep_new")
     #expect(answers.asked[1].since == "1")

@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Service
@@ -25,12 +26,8 @@ struct ChoreTests {
     }
 
     /// Waits until a condition holds.
-    func until(_ condition: () -> Bool) async throws {
-      let end = ContinuousClock.now + .seconds(120)
-      while !condition() {
-        try #require(ContinuousClock.now < end, "the chore does not look")
-        await change.wait(atMost: .seconds(1))
-      }
+    func until(_ condition: @LoopActor () -> Bool) async throws {
+      try await change.wait(for: "a look of the chore", until: condition)
     }
   }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import Service
+import TestSupport
 import Testing
 
 /// The order in which a role's services start and stop.
@@ -61,17 +62,14 @@ struct ServiceGroupTests {
   }
 
   @Test func `a stop during the start ends it, and what has not started never starts`() async throws {
-    let (arrived, gate) = (LoopSignal(), LoopSignal())
+    let gate = Gate()
     let group = ServiceGroup([
       service(
         "a",
-        start: {
-          arrived.notify()
-          await gate.wait(atMost: .seconds(120))
-        }, stop: { _ in gate.notify() }), service("b"),
+        start: { await gate.pass() }, stop: { _ in gate.open() }), service("b"),
     ])
     let starting = Task { @LoopActor in try await group.start() }
-    await arrived.wait(atMost: .seconds(120))
+    try await gate.holds(1)
     await group.stop(within: .seconds(60))
     try await starting.value
     #expect(trace.lines == ["start a", "close a", "stop b", "stop a"])
@@ -85,26 +83,25 @@ struct ServiceGroupTests {
   }
 
   @Test func `a second stop waits for the first`() async throws {
-    let (arrived, gate) = (LoopSignal(), LoopSignal())
+    let gate = Gate()
     let group = ServiceGroup([
       service(
         "a",
         stop: { [trace] _ in
-          arrived.notify()
-          await gate.wait(atMost: .seconds(120))
+          await gate.pass()
           trace.lines.append("ended")
         })
     ])
     try await group.start()
     let first = Task { @LoopActor in await group.stop(within: .seconds(60)) }
-    await arrived.wait(atMost: .seconds(120))
+    try await gate.holds(1)
     let second = Task { @LoopActor [trace] in
       await group.stop(within: .zero)
       trace.lines.append("second")
     }
     // Whoever let the second one go would do so in its first turns.
     for _ in 0..<100 { await Task.yield() }
-    gate.notify()
+    gate.open()
     await first.value
     await second.value
     #expect(trace.lines.suffix(2) == ["ended", "second"])

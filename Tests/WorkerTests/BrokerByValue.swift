@@ -1,5 +1,6 @@
 import EventLoop
 import Service
+import TestSupport
 
 @testable import AMQP
 @testable import Worker
@@ -11,14 +12,16 @@ final class BrokerByValue: MessageBroker {
   var failure: AMQPError?
   /// Whether the broker holds the confirms of events back until ``confirmAll(_:)``.
   var holdsConfirms = false
-  private var unconfirmed: [CheckedContinuation<Void, any Error>] = []
+  private let confirms = Mailbox<Result<Void, any Error>>(of: "confirms")
   private(set) var messages: [AMQPMessage] = []
 
   nonisolated static let noConfirm = AMQPError(.timeout, operation: "publish", target: "broker", cause: "no confirm")
 
   func publish(_ message: AMQPMessage) async throws {
     messages.append(message)
-    if holdsConfirms { try await withCheckedThrowingContinuation { unconfirmed.append($0) } }
+    guard holdsConfirms else { return }
+    let next = confirms.all.count
+    try await confirms.wait(for: next + 1)[next].get()
   }
 
   func publishSurely(_ message: AMQPMessage) async throws {
@@ -28,8 +31,7 @@ final class BrokerByValue: MessageBroker {
 
   /// Ends every wait for a confirm.
   func confirmAll(_ result: Result<Void, any Error> = .success(())) {
-    for waiter in unconfirmed { waiter.resume(with: result) }
-    unconfirmed = []
+    confirms.put(result)
   }
 
   /// The queue or exchange of each message.

@@ -2,6 +2,7 @@ import Coordination
 import Domain
 import EventLoop
 import Redis
+import TestSupport
 
 @testable import Worker
 
@@ -18,7 +19,7 @@ final class LeasesByValue: JobLeases {
   var lost: Set<SynchronizationId> = []
   /// Whether the store holds the next lease back until ``letGo()``.
   var holdsNextLease = false
-  private var held: CheckedContinuation<Void, Never>?
+  private var held: Gate?
   private(set) var askedForLease: [Bool] = []
   /// The places that each lease was asked for.
   private(set) var askedPlaces: [[CallPlace]] = []
@@ -50,7 +51,9 @@ final class LeasesByValue: JobLeases {
     askedPlaces.append(places)
     if holdsNextLease {
       holdsNextLease = false
-      await withCheckedContinuation { held = $0 }
+      let gate = Gate()
+      held = gate
+      await gate.pass()
     }
     return try (answers.count > 1 ? answers.removeFirst() : answers[0]).get()
   }
@@ -76,5 +79,5 @@ final class LeasesByValue: JobLeases {
     finalized.append(job)
   }
 
-  func letGo() { held?.resume() }
+  func letGo() { held?.open() }
 }

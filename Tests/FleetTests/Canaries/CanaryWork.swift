@@ -114,14 +114,14 @@ struct CanaryWork {
   /// Registers purchases that Apple verifies, refuses and fails, with good tokens and bad ones.
   private func register() async throws {
     #expect(try await fleet.register("1000000000001", id: "good").status == 202)
-    _ = await fleet.finished(["good"])
+    _ = try await fleet.finished(["good"])
     fleet.simulator.weather = .failing
     #expect(try await fleet.register("1000000000002", id: "failing").status == 202)
     // The simulator does not know the key of this publisher.
     try await caught.send(
       "POST", "/storekit2/purchases", token + [("Correlation-Id", "unauthorized")],
       #"{"cleengCustomerId":7,"transactionId":"1000000000003"}"#)
-    _ = await fleet.finished(["failing"])
+    _ = try await fleet.finished(["failing"])
     fleet.simulator.weather = .fair
     try await caught.send("GET", "/storekit2/purchases/synchronizations/unauthorized", token)
     let wrong = plan.invalidToken.text
@@ -192,7 +192,7 @@ struct CanaryWork {
       }
     }
     receiver.answers["forward"] = { _ in .text(500, "no") }
-    _ = await receiver.wait("forward", for: 1)
+    _ = try await receiver.wait("forward", for: 1)
   }
 
   // MARK: Failures
@@ -265,7 +265,7 @@ struct CanaryWork {
       "worker-1", ["APP_STORE_PRODUCTION_URL": "https://127.0.0.1:1", "APP_STORE_SANDBOX_URL": "https://127.0.0.1:1"])
     try await fleet.ready("worker-1")
     #expect(try await fleet.register("1000000000077", id: "no-apple").status == 202)
-    _ = await fleet.finished(["no-apple"])
+    _ = try await fleet.finished(["no-apple"])
     // A simulator that posts old notifications.
     try start(
       "simulator-1",
@@ -320,7 +320,7 @@ struct CanaryWork {
       let process = try ChildProcess(
         Repository.products + "/countersign", ["check-config", "--config", fleet.folder + "/countersign.json"],
         environment: environment, output: log)
-      let status = await process.ended()
+      let status = try await process.ended()
       #expect(status == 2, "\(variables.keys)")
     }
   }
@@ -331,7 +331,7 @@ struct CanaryWork {
       let process = try ChildProcess(
         Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
         environment: ["COUNTERSIGN_LEDGER_KEYS_FILE": file], output: "\(fleet.folder)/rekey-\(number).log")
-      let status = await process.ended()
+      let status = try await process.ended()
       #expect(status == Int32(number))
     }
   }

@@ -36,17 +36,17 @@ struct PersonTests {
     #expect(try await register("1000000000001", "unknown") == 422)
     #expect(try await send("PUT", path, #"{"email":"\#(id)"}"#) == 201)
     #expect(try await register("1000000000001", "good") == 202)
-    _ = await fleet.finished(["good"])
+    _ = try await fleet.finished(["good"])
     #expect(try await register("1000000000002", "good") == 400)
     #expect(try await register("1000000000001", "good", "x") == 400)
     fleet.simulator.weather = .failing
     #expect(try await register("1000000000003", "failing") == 202)
     #expect(try await register("1000000000003", "held") == 409)
-    _ = await fleet.finished(["failing"])
+    _ = try await fleet.finished(["failing"])
     fleet.simulator.weather = .fair
     let body = #"{"customerId":"\#(id)","transactionId":"1000000000001"}"#
     #expect(try await send("POST", "/storekit2/purchases/transfers", body, id: "move") == 202)
-    _ = await fleet.finished(["move"])
+    _ = try await fleet.finished(["move"])
 
     // At the doors, users are customers.
     let receipt = try fleet.simulator.receipt(["1000000000005"])
@@ -77,7 +77,7 @@ struct PersonTests {
     #expect(try await register("1000000000001", "unreadable") == 202)
     try await eventually("the row is unreadable") { !fleet.logged("\"event\":\"a commit failed\"").isEmpty }
     try await fleet.execute("UPDATE customers SET told = '[]' WHERE id = '\(id)'")
-    _ = await fleet.finished(["unreadable"])
+    _ = try await fleet.finished(["unreadable"])
     #expect(try await send("DELETE", path) == 200)
     #expect(try await register("1000000000001", "good") == 400)
     // The servers go away in the middle of it.

@@ -34,7 +34,7 @@ struct AMQPChannelTests {
 
   @Test func `a message arrives as it was sent`() async throws {
     try await with { _, channel, queue in
-      let received = Mailbox<AMQPDelivery>()
+      let received = Mailbox<AMQPDelivery>(of: "messages")
       try await channel.setPrefetch(10)
       try await channel.consume(queue, tag: "c") { received.put($0) }
       let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }  // more than one frame
@@ -42,7 +42,7 @@ struct AMQPChannelTests {
         AMQPMessage(
           exchange: "", routingKey: queue, messageID: "m-1", contentType: "application/octet-stream", type: "job",
           headers: ["text": "ä", "number": .int(.max), "flag": true], body: body))
-      let delivery = await received.wait(for: 1)[0]
+      let delivery = try await received.wait(for: 1)[0]
       #expect(delivery.body == body)
       #expect(delivery.properties.messageID == "m-1")
       #expect(delivery.properties.type == "job")
@@ -64,10 +64,10 @@ struct AMQPChannelTests {
 
   @Test func `an empty body arrives`() async throws {
     try await with { _, channel, queue in
-      let received = Mailbox<AMQPDelivery>()
+      let received = Mailbox<AMQPDelivery>(of: "messages")
       try await channel.consume(queue, tag: "c") { received.put($0) }
       try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m", body: []))
-      #expect(await received.wait(for: 1)[0].body.isEmpty)
+      #expect(try await received.wait(for: 1)[0].body.isEmpty)
     }
   }
 
@@ -117,15 +117,15 @@ struct AMQPChannelTests {
 
   @Test func `what is not acknowledged comes again`() async throws {
     try await with { connection, channel, queue in
-      let first = Mailbox<AMQPDelivery>()
+      let first = Mailbox<AMQPDelivery>(of: "first deliveries")
       let other = try await connection.openChannel()
       try await other.consume(queue, tag: "first") { first.put($0) }
       try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m", body: [7]))
-      _ = await first.wait(for: 1)
+      try await first.wait(for: 1)
       await other.close()
-      let second = Mailbox<AMQPDelivery>()
+      let second = Mailbox<AMQPDelivery>(of: "second deliveries")
       try await channel.consume(queue, tag: "second") { second.put($0) }
-      let again = await second.wait(for: 1)[0]
+      let again = try await second.wait(for: 1)[0]
       #expect(again.isRedelivered)
       #expect(again.body == [7])
     }
@@ -152,7 +152,9 @@ struct AMQPChannelTests {
       let other = try await connection.openChannel()
       try await other.consume(queue, tag: "c") { _ in }
       try await channel.deleteQueue(queue)
-      #expect(await other.ended().cause.contains("cancelled"))
+      let ends = Mailbox<AMQPError>(of: "ends of the channel")
+      Task { @LoopActor in ends.put(await other.ended()) }
+      #expect(try await ends.wait(for: 1)[0].cause.contains("cancelled"))
       try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
     }
   }

@@ -13,8 +13,8 @@ import Testing
 struct AMQPConsumerTests {
   private let endpoint = TestServers.current!.rabbitmq
   private let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
-  private let received = Mailbox<String>()
-  private let changes = Mailbox<String>()
+  private let received = Mailbox<String>(of: "messages")
+  private let changes = Mailbox<String>(of: "changes of the consumer")
 
   /// Runs a body with a consumer, and with a function that publishes to its queue.
   private func with(
@@ -60,7 +60,7 @@ struct AMQPConsumerTests {
       consumer.pause()
       consumer.resume()
       try await publish("1")
-      _ = await received.wait { $0.contains("1") }
+      try await received.wait { $0.contains("1") }
       for _ in 0..<10 {
         consumer.pause()
         consumer.resume()
@@ -68,7 +68,7 @@ struct AMQPConsumerTests {
       }
       consumer.resume()
       try await publish("2")
-      _ = await received.wait { $0.contains("2") }
+      try await received.wait { $0.contains("2") }
       #expect(changes.all == ["connected"])
     }
   }
@@ -79,7 +79,7 @@ struct AMQPConsumerTests {
       consumer.pause()
       consumer.resume()
       try await publish("1")
-      _ = await received.wait { $0.contains("1") }
+      try await received.wait { $0.contains("1") }
       #expect(changes.all == ["connected"])
     }
   }
@@ -87,7 +87,7 @@ struct AMQPConsumerTests {
   @Test func `a consumer that gets nothing goes on over another connection`() async throws {
     try await with { consumer, publish in
       try await publish("1")
-      _ = await received.wait { $0.contains("1") }
+      try await received.wait { $0.contains("1") }
       consumer.reopenIfIdle(for: .seconds(600))
       consumer.pause()
       try await eventually("it does not consume") {
@@ -99,11 +99,11 @@ struct AMQPConsumerTests {
       try await eventually("it consumes") { try await depth().consumers == 1 }
       #expect(changes.all == ["connected"])
       consumer.reopenIfIdle(for: .zero)
-      _ = await changes.wait { $0.count == 3 }
+      try await changes.wait { $0.count == 3 }
       #expect(changes.all.first == "connected" && changes.all.last == "connected")
       #expect(changes.all[1].contains("the broker delivers none"))
       try await publish("2")
-      _ = await received.wait { $0.contains("2") }
+      try await received.wait { $0.contains("2") }
     }
   }
 

@@ -28,7 +28,7 @@ struct AMQPTLSTests {
     let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
     try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
     try await channel.enableConfirms()
-    let received = Mailbox<AMQPDelivery>()
+    let received = Mailbox<AMQPDelivery>(of: "messages")
     try await channel.consume(queue, tag: "c") { received.put($0) }
     let sizes = Array(stride(from: 0, through: 60_000, by: 997)) + [2_000_000]
     let tasks = sizes.map { size in
@@ -39,7 +39,7 @@ struct AMQPTLSTests {
       }
     }
     for task in tasks { try await task.value }
-    for delivery in await received.wait(for: sizes.count) {
+    for delivery in try await received.wait(for: sizes.count) {
       #expect(delivery.properties.messageID == "\(delivery.body.count)")
       #expect(delivery.body.enumerated().allSatisfy { $1 == UInt8(truncatingIfNeeded: $0) })
       channel.acknowledge(delivery)

@@ -18,8 +18,8 @@ struct BrokerOutageTests {
     let declare: @LoopActor (AMQPChannel) async throws -> Void = {
       try await $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
     }
-    let received = Mailbox<String>()
-    let losses = Mailbox<Void>()
+    let received = Mailbox<String>(of: "messages")
+    let losses = Mailbox<Void>(of: "losses of the connection")
     let publisher = AMQPPublisher(
       { servers.rabbitmq }, name: "test", onChange: { if case .lost = $0 { losses.put(()) } }, declare: declare)
     let consumer = AMQPConsumer(
@@ -33,18 +33,18 @@ struct BrokerOutageTests {
     try await eventually("ready") { publisher.isReady && consumer.isReady }
     func message(_ id: String) -> AMQPMessage { AMQPMessage(exchange: "", routingKey: queue, messageID: id, body: [1]) }
     try await publisher.publishSurely(message("before"), patience: .seconds(60))
-    _ = await received.wait(for: 1)
+    try await received.wait(for: 1)
 
     // RabbitMQ 3.10 registers a new quorum queue on disk half a second late. A proper restart settles that; it is
     // also a case of its own.
     try await servers.stop(.rabbitmq)
     try await servers.start(.rabbitmq)
     try await publisher.publishSurely(message("restarted"), patience: .seconds(60))
-    _ = await received.wait { $0.contains("restarted") }
+    try await received.wait { $0.contains("restarted") }
     let before = losses.all.count
 
     try await servers.kill(.rabbitmq)
-    _ = await losses.wait(for: before + 1)
+    try await losses.wait(for: before + 1)
     #expect(!publisher.isReady)
     await #expect(throws: AMQPError.self) { try await publisher.publish(message("refused")) }
     let during = Task { @LoopActor in
@@ -53,7 +53,7 @@ struct BrokerOutageTests {
     try await servers.start(.rabbitmq)
     try await during.value
     try await publisher.publishSurely(message("after"), patience: .seconds(60))
-    let all = await received.wait { Set($0).isSuperset(of: ["before", "during", "after"]) }
+    let all = try await received.wait { Set($0).isSuperset(of: ["before", "during", "after"]) }
     #expect(!all.contains("refused"))
 
     try await eventually("ready again") { publisher.isReady }
@@ -87,20 +87,20 @@ struct BrokerOutageTests {
     for number in 0..<200 {
       try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1]))
     }
-    let received = Mailbox<AMQPDelivery>()
+    let received = Mailbox<AMQPDelivery>(of: "messages")
     try await channel.consume(queue, tag: "c") { received.put($0) }
-    for delivery in await received.wait(for: 200) { channel.acknowledge(delivery) }
+    for delivery in try await received.wait(for: 200) { channel.acknowledge(delivery) }
     await connection.close()
 
     let later = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
     let look = try await later.openChannel()
     // The queue takes acknowledgements shortly after the channel has closed. Lost ones would never arrive.
     try await eventually("the queue is empty") { try await look.declareQueue(queue, passive: true).messages == 0 }
-    let again = Mailbox<AMQPDelivery>()
+    let again = Mailbox<AMQPDelivery>(of: "messages of the later channel")
     try await look.consume(queue, tag: "c") { again.put($0) }
     try await look.enableConfirms()
     try await look.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "last", body: [1]))
-    #expect(await again.wait(for: 1)[0].properties.messageID == "last")
+    #expect(try await again.wait(for: 1)[0].properties.messageID == "last")
     try await look.cancel("c")
     try await look.deleteQueue(queue)
     await later.close()

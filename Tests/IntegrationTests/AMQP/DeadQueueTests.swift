@@ -38,9 +38,9 @@ struct DeadQueueTests {
   private func taken(_ queue: String, _ connection: AMQPConnection, expecting count: Int) async throws -> [AMQPDelivery]
   {
     let channel = try await connection.openChannel()
-    let got = Mailbox<AMQPDelivery>()
+    let got = Mailbox<AMQPDelivery>(of: "dead messages")
     try await channel.consume(queue, tag: "t") { got.put($0) }
-    let all = await got.wait(for: count)
+    let all = try await got.wait(for: count)
     for each in all { channel.acknowledge(each) }
     await channel.close()
     return all

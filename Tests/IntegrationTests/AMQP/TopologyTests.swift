@@ -22,7 +22,7 @@ struct TopologyTests {
     try await topology.declare(on: channel)
     try await topology.declare(on: channel)  // a second time is no error
     try await channel.enableConfirms()
-    let received = Mailbox<AMQPDelivery>()
+    let received = Mailbox<AMQPDelivery>(of: "delayed jobs")
     try await channel.consume(topology.jobs, tag: "c") { received.put($0) }
 
     let job = Job(
@@ -32,7 +32,7 @@ struct TopologyTests {
       for tier in topology.delays {
         round += 1
         try await channel.publish(JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
-        let delivery = await received.wait(for: round)[round - 1]
+        let delivery = try await received.wait(for: round)[round - 1]
         let (arrived, attempt) = try JobMessage.read(delivery, doors: DoorCatalog())
         #expect(arrived == job)
         #expect(attempt == round)

@@ -26,7 +26,7 @@ struct BrokerClusterTests {
     let declare: @LoopActor (AMQPChannel) async throws -> Void = {
       try await $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
     }
-    let received = Mailbox<String>()
+    let received = Mailbox<String>(of: "messages")
     let publisher = AMQPPublisher(
       { servers.rabbitmq }, name: "test", onChange: { _ in }, declare: declare)
     let consumer = AMQPConsumer(
@@ -51,20 +51,20 @@ struct BrokerClusterTests {
       }
     }
     try await publish("before")
-    _ = await received.wait { $0.contains("before") }
+    try await received.wait { $0.contains("before") }
     // RabbitMQ 3.10 registers a new quorum queue on disk half a second late.
     try await servers.stop(.rabbitmq)
     try await servers.start(.rabbitmq)
     try await publish("restarted")
-    _ = await received.wait { $0.contains("restarted") }
+    try await received.wait { $0.contains("restarted") }
 
     let leader = try await servers.leader(of: queue)
     try await servers.kill(leader)
     try await publish("without it")
-    _ = await received.wait { $0.contains("without it") }
+    try await received.wait { $0.contains("without it") }
     try await servers.start(leader)
     try await publish("with it")
-    _ = await received.wait { $0.contains("with it") }
+    try await received.wait { $0.contains("with it") }
     await consumer.stop()
     await publisher.stop()
     try await with { try await $0.deleteQueue(queue) }

@@ -16,7 +16,7 @@ struct SentinelTests {
 
   /// A client that is ready, and its losses.
   private func with(_ body: @LoopActor (RedisClient, Mailbox<String>) async throws -> Void) async throws {
-    let losses = Mailbox<String>()
+    let losses = Mailbox<String>(of: "losses of the connections")
     var endpoint = servers.redis
     endpoint.timeout = .seconds(3)
     let client = RedisClient(endpoint) { if case .lost(let error, _) = $0 { losses.put("\(error)") } }
@@ -51,7 +51,7 @@ struct SentinelTests {
     try await with { client, losses in
       let primary = try await servers.primary()
       try await servers.pause(primary)
-      let lost = await losses.wait { $0.contains { $0.contains("the primary is now") } }
+      let lost = try await losses.wait { $0.contains { $0.contains("the primary is now") } }
       #expect(!lost.isEmpty)
       try await eventually("ready at the new primary") { client.isReady }
       try await servers.resume(primary)

@@ -17,7 +17,7 @@ struct CommandHelpTests {
       let output = FileManager.default.temporaryDirectory.appending(path: "countersign-help-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: output) }
       let process = try ChildProcess(Repository.products + "/countersign", [command] + arguments, output: output.path)
-      let status = await process.ended()
+      let status = try await process.ended()
       let text = String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self)
       #expect(status == 0 && text.hasPrefix("usage: countersign \(command) "), "\(arguments): \(text)")
     }

@@ -25,7 +25,7 @@ struct MigrateCommandTests {
     let process = try ChildProcess(
       Repository.products + "/countersign", ["migrate", "--config", folder + "/c.json"] + arguments,
       environment: url.map { ["COUNTERSIGN_LEDGER_URL": $0] } ?? [:], output: folder + "/output")
-    let status = await process.ended()
+    let status = try await process.ended()
     return (status, String(decoding: try Data(contentsOf: URL(filePath: folder + "/output")), as: UTF8.self))
   }
 

@@ -32,7 +32,7 @@ struct RekeyCommandTests {
     try Data(#"{"ledger": {"url": "\#(url)"\#(file)\#(rule)}}"#.utf8).write(to: URL(filePath: folder + "/c.json"))
     let process = try ChildProcess(
       Repository.products + "/countersign", ["rekey", "--config", folder + "/c.json"], output: folder + "/output")
-    let status = await process.ended()
+    let status = try await process.ended()
     let text = String(decoding: try Data(contentsOf: URL(filePath: folder + "/output")), as: UTF8.self)
     for id in ids ?? [] { #expect(!text.contains(Base64.encode(key(id)))) }
     return (status, text)

@@ -19,7 +19,7 @@ struct VerifyCommandTests {
     let output = FileManager.default.temporaryDirectory.appending(path: "countersign-verify-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: output) }
     let process = try ChildProcess(Repository.products + "/countersign", ["verify"] + arguments, output: output.path)
-    let status = await process.ended()
+    let status = try await process.ended()
     let text = String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self)
     return Result(status: status, lines: text.split(separator: "\n").map(String.init))
   }

@@ -213,7 +213,7 @@ struct KeySetTests {
       lab.publishers = Publishers([Lab.publisher(7, provider.url), Lab.publisher(8, nil)])
       // The first of them begins the fetch.
       let waiting = (0..<20).map { _ in Task { await lab.sets.firstFetch(for: 7, atMost: .seconds(60)) } }
-      _ = await provider.requests.wait { $0.count == 1 }
+      try await provider.requests.wait { $0.count == 1 }
       #expect(await !lab.sets.firstFetch(for: 8, atMost: .seconds(60)))
       #expect(await lab.sets.firstFetch(for: 7, atMost: .milliseconds(1)), "the time limit")
       #expect(lab.sets.caches[7]?.keys == nil)

@@ -78,7 +78,7 @@ struct ForeignServerTests {
       [
         "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate,
       ], output: output)
-    #expect(await made.ended() == 0)
+    #expect(try await made.ended() == 0)
     let server = try ChildProcess(
       "/usr/bin/openssl",
       ["s_server", "-www", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate] + options, output: output)
@@ -95,8 +95,7 @@ struct ForeignServerTests {
     let answer: Result<HTTPClientResponse, HTTPClientError>
     do { answer = .success(try await client.send(request)) } catch { answer = .failure(error) }
     client.close()
-    server.send(SIGKILL)
-    await server.ended()
+    await server.kill()
     switch answer {
     case .success(let answer): #expect(isTaken && answer.status == 200)
     case .failure(let error): #expect(!isTaken && error.code == .tls, "\(error)")

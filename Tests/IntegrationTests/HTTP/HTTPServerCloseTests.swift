@@ -49,12 +49,9 @@ struct HTTPServerCloseTests {
   }
 
   @Test func `a request on a connection that was kept alive is answered while the server closes`() async throws {
-    let (held, release) = (LoopSignal(), LoopSignal())
+    let gate = Gate()
     let server = try HTTPServer(.unlimited) { request in
-      if request.path == ["held"] {
-        held.notify()
-        await release.wait(atMost: .seconds(120))
-      }
+      if request.path == ["held"] { await gate.pass() }
       return .text(200, "here")
     }
     let client = try connect(server)
@@ -66,13 +63,13 @@ struct HTTPServerCloseTests {
     // The server stays open as long as this request runs.
     let slow = try connect(server)
     ask(slow, "/held")
-    await held.wait(atMost: .seconds(60))
+    try await gate.holds(1)
     let closing = Task { @LoopActor in await server.close(grace: .seconds(120)) }
     try await eventually("nobody new gets in") { server.port == 0 }
     ask(client)
     let answers = try await answer(client)
     #expect(answers.components(of: "HTTP/1.1 200") == 2)
-    release.notify()
+    gate.open()
     #expect(try await answer(slow).hasPrefix("HTTP/1.1 200"))
     await closing.value
   }

@@ -101,21 +101,21 @@ struct HTTPServerMalformedTests {
     try await with { server in
       let other = try RawConnection(port: server.port)
       defer { other.close() }
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
       var open: [(row: Row, connection: RawConnection)] = []
       for row in Self.rows {
         let connection = try RawConnection(port: server.port)
         connection.put(row.bytes)
         open.append((row, connection))
-        for _ in 0..<3 { #expect(await other.status(of: Self.question) == 200, "beside \(row.name)") }
+        for _ in 0..<3 { #expect(try await other.status(of: Self.question) == 200, "beside \(row.name)") }
       }
       for (row, connection) in open {
-        let status = await connection.status(of: "") ?? 0
+        let status = try await connection.status(of: "") ?? 0
         #expect(row.statuses.contains(status), "\(row.name): \(status)")
-        if status != 200 { await connection.end() }
+        if status != 200 { try await connection.end() }
         connection.close()
       }
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
     }
   }
 
@@ -125,7 +125,7 @@ struct HTTPServerMalformedTests {
       let connection = try RawConnection(port: server.port)
       defer { connection.close() }
       connection.put(Array((0..<500).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined().utf8))
-      for number in 0..<500 { #expect(await connection.answer()?.body == "\(number)") }
+      for number in 0..<500 { #expect(try await connection.answer()?.body == "\(number)") }
     }
   }
 
@@ -134,7 +134,7 @@ struct HTTPServerMalformedTests {
     try await with(deadline: .seconds(3600)) { server in
       let other = try RawConnection(port: server.port)
       defer { other.close() }
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
       let head = "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
       let honest = try RawConnection(port: server.port)
       defer { honest.close() }
@@ -144,17 +144,17 @@ struct HTTPServerMalformedTests {
         let connection = try RawConnection(port: server.port)
         connection.put(Array((head + "3;" + Self.a(count)).utf8))
         stuck.append(connection)
-        #expect(await other.status(of: Self.question) == 200)
+        #expect(try await other.status(of: Self.question) == 200)
       }
-      #expect(await honest.status(of: "c\r\n0\r\n\r\n") == 200)
+      #expect(try await honest.status(of: "c\r\n0\r\n\r\n") == 200)
       for connection in stuck {
         // The memory of the last one is full now too.
         connection.put(Array(Self.a(1_000).utf8))
-        let status = await connection.status(of: "") ?? 0
+        let status = try await connection.status(of: "") ?? 0
         #expect([0, 400].contains(status))
-        await connection.end()
+        try await connection.end()
         connection.close()
-        #expect(await other.status(of: Self.question) == 200)
+        #expect(try await other.status(of: Self.question) == 200)
       }
     }
   }
@@ -169,8 +169,8 @@ struct HTTPServerMalformedTests {
         stuck.append(connection)
       }
       for connection in stuck {
-        #expect([0, 400, 408].contains(await connection.status(of: "") ?? 0))
-        await connection.end()
+        #expect([0, 400, 408].contains(try await connection.status(of: "") ?? 0))
+        try await connection.end()
         connection.close()
       }
     }
@@ -186,7 +186,7 @@ struct HTTPServerMalformedTests {
       ] {
         let connection = try RawConnection(port: server.port)
         defer { connection.close() }
-        #expect(await connection.status(of: "GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") == status, "\(target)")
+        #expect(try await connection.status(of: "GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") == status, "\(target)")
       }
     }
   }

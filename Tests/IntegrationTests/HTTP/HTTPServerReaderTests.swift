@@ -52,7 +52,7 @@ struct HTTPServerReaderTests {
     let connection = try RawConnection(port: server.port, from: source)
     defer { connection.close() }
     connection.put(Array(ask.utf8))
-    return await connection.answer().map { ($0.status, $0.body.utf8.count) }
+    return try await connection.answer().map { ($0.status, $0.body.utf8.count) }
   }
 
   private func holds(_ answers: Int, _ server: HTTPServer) async throws {
@@ -79,7 +79,7 @@ struct HTTPServerReaderTests {
       try await holds(1, server)
       let connection = try RawConnection(port: server.port, from: "127.0.0.2")
       connection.put(Array(Self.ask.utf8))
-      let refusal = try #require(await connection.answer())
+      let refusal = try #require(try await connection.answer())
       #expect(refusal.status == 503 && refusal.body.isEmpty)
       #expect(told.bodies == [.unread] && told.cuts.isEmpty)
       let small = try #require(try await size("GET /16384 HTTP/1.1\r\nHost: a\r\n\r\n", from: "127.0.0.2", at: server))
@@ -89,7 +89,7 @@ struct HTTPServerReaderTests {
       // The connection goes on, and gets its answer when the other one is gone.
       for client in greedy { client.close() }
       try await holds(0, server)
-      #expect(await connection.status(of: Self.ask) == 200)
+      #expect(try await connection.status(of: Self.ask) == 200)
       try await holds(0, server)
       connection.close()
     }

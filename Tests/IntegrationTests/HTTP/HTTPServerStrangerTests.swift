@@ -52,8 +52,8 @@ struct HTTPServerStrangerTests {
       for bytes in [[], Self.halfHead] {
         let connection = try RawConnection(port: server.port)
         connection.put(bytes)
-        #expect(await connection.status(of: "") == 408)
-        await connection.end()
+        #expect(try await connection.status(of: "") == 408)
+        try await connection.end()
         connection.close()
       }
       #expect(told.cuts == [.slowHead, .slowHead])
@@ -67,8 +67,8 @@ struct HTTPServerStrangerTests {
       let connection = try RawConnection(port: server.port)
       defer { connection.close() }
       connection.put(Self.half(1000, 500))
-      #expect(await connection.status(of: "") == 408)
-      await connection.end()
+      #expect(try await connection.status(of: "") == 408)
+      try await connection.end()
       #expect(told.cuts == [.slowBody])
     }
   }
@@ -81,8 +81,8 @@ struct HTTPServerStrangerTests {
       let connection = try RawConnection(port: server.port)
       defer { connection.close() }
       connection.put(Self.half(1000, 500))
-      #expect(await connection.status(of: "") == 408)
-      await connection.end()
+      #expect(try await connection.status(of: "") == 408)
+      try await connection.end()
       #expect(told.cuts == [.slowBody])
     }
   }
@@ -102,10 +102,10 @@ struct HTTPServerStrangerTests {
       }
       for _ in 0..<3 {
         let newcomer = try RawConnection(port: server.port)
-        #expect(await newcomer.status(of: Self.question) == 200)
+        #expect(try await newcomer.status(of: Self.question) == 200)
         newcomer.close()
       }
-      await strangers[0].end()
+      try await strangers[0].end()
       #expect(Set(told.cuts) == [.places])
       #expect(server.openConnections <= 8)
       for connection in strangers { connection.close() }
@@ -118,15 +118,15 @@ struct HTTPServerStrangerTests {
     configuration.placeGrace = .zero
     try await with(configuration) { server, _ in
       let silent = try RawConnection(port: server.port)
-      #expect(await silent.status(of: Self.question) == 200)
+      #expect(try await silent.status(of: Self.question) == 200)
       let half = try RawConnection(port: server.port)
       half.put(Self.halfHead)
       let first = try RawConnection(port: server.port)
-      #expect(await first.status(of: Self.question) == 200)
-      await half.end()
+      #expect(try await first.status(of: Self.question) == 200)
+      try await half.end()
       let second = try RawConnection(port: server.port)
-      #expect(await second.status(of: Self.question) == 200)
-      await silent.end()
+      #expect(try await second.status(of: Self.question) == 200)
+      try await silent.end()
       for connection in [silent, half, first, second] { connection.close() }
     }
   }
@@ -142,10 +142,10 @@ struct HTTPServerStrangerTests {
         strangers.append(connection)
       }
       let fifth = try RawConnection(port: server.port, from: "127.0.0.2")
-      await fifth.end()
+      try await fifth.end()
       #expect(told.cuts == [.addressShare])
       let other = try RawConnection(port: server.port, from: "127.0.0.3")
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
       for connection in strangers + [fifth, other] { connection.close() }
     }
   }
@@ -163,7 +163,7 @@ struct HTTPServerStrangerTests {
       try await eventually("they have what they can get") { server.openConnections >= 63 }
       for number in 10...14 {
         let newcomer = try RawConnection(port: server.port, from: "127.0.0.\(number)")
-        #expect(await newcomer.status(of: Self.question) == 200)
+        #expect(try await newcomer.status(of: Self.question) == 200)
         newcomer.close()
       }
       #expect(Set(told.cuts) == [.places])
@@ -176,12 +176,10 @@ struct HTTPServerStrangerTests {
   {
     var configuration = Self.unhurried
     configuration.maxConnections = 64
-    let release = LoopSignal()
-    var (running, isReleased) = (0, false)
+    let gate = Gate()
     let handler: HTTPServer.Handler = { request in
       guard request.path == ["held"] else { return .text(200, "here") }
-      running += 1
-      while !isReleased { await release.wait(atMost: .seconds(600)) }
+      await gate.pass()
       return .text(200, "held")
     }
     try await with(configuration, handler: handler) { server, told in
@@ -191,15 +189,14 @@ struct HTTPServerStrangerTests {
         connection.put(Array("GET /held HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
         strangers.append(connection)
       }
-      try await eventually("all of them run") { running == 63 }
+      try await gate.holds(63)
       let further = try RawConnection(port: server.port, from: "127.0.0.2")
-      await further.end()
+      try await further.end()
       #expect(told.cuts == [.places])
       let newcomer = try RawConnection(port: server.port, from: "127.0.0.3")
-      #expect(await newcomer.status(of: Self.question) == 200)
-      isReleased = true
-      release.notify()
-      for connection in strangers { #expect(await connection.status(of: "") == 200) }
+      #expect(try await newcomer.status(of: Self.question) == 200)
+      gate.open()
+      for connection in strangers { #expect(try await connection.status(of: "") == 200) }
       try await eventually("their connections end behind their answers") { strangers.contains { $0.isClosed } }
       #expect(told.cuts == [.places])
       for connection in strangers + [further, newcomer] { connection.close() }
@@ -211,15 +208,12 @@ struct HTTPServerStrangerTests {
     configuration.maxConnectionsPerAddress = 2
     configuration.isProxy = { $0 == "127.0.0.2" }
     configuration.clientBehindProxy = { _, headers in headers.first { $0.name == "X-Client" }?.value }
-    let (held, release) = (LoopSignal(), LoopSignal())
-    var running = 0
+    let gate = Gate()
     var origins: [RequestOrigin] = []
     let handler: HTTPServer.Handler = { request in
       origins.append(request.origin)
       guard request.path == ["held"] else { return .text(200, "here") }
-      running += 1
-      held.notify()
-      await release.wait(atMost: .seconds(600))
+      await gate.pass()
       return .text(200, "held")
     }
     try await with(configuration, handler: handler) { server, told in
@@ -228,13 +222,13 @@ struct HTTPServerStrangerTests {
       }
       let connections = try (0..<4).map { _ in try RawConnection(port: server.port, from: "127.0.0.2") }
       for connection in connections.prefix(2) { connection.put(Array(ask("/held", "192.0.2.1").utf8)) }
-      while running < 2 { await held.wait(atMost: .seconds(60)) }
-      #expect(await connections[2].status(of: ask("/x", "192.0.2.1")) == 429)
-      #expect(await connections[3].status(of: ask("/x", "192.0.2.2")) == 200)
+      try await gate.holds(2)
+      #expect(try await connections[2].status(of: ask("/x", "192.0.2.1")) == 429)
+      #expect(try await connections[3].status(of: ask("/x", "192.0.2.2")) == 200)
       #expect(told.cuts == [.addressShare])
-      release.notify()
-      for connection in connections.prefix(2) { #expect(await connection.status(of: "") == 200) }
-      #expect(await connections[0].status(of: ask("/x", "192.0.2.1")) == 200)
+      gate.open()
+      for connection in connections.prefix(2) { #expect(try await connection.status(of: "") == 200) }
+      #expect(try await connections[0].status(of: ask("/x", "192.0.2.1")) == 200)
       #expect(origins.map(\.client) == ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.1"])
       #expect(origins.allSatisfy { $0.isProxied && $0.peer == "127.0.0.2" })
       for connection in connections { connection.close() }
@@ -263,7 +257,7 @@ struct HTTPServerStrangerTests {
     let connection = try RawConnection(port: server.port, from: address)
     defer { connection.close() }
     connection.put(Self.half(bytes, bytes, fields: fields))
-    return await connection.status(of: "")
+    return try await connection.status(of: "")
   }
 
   @Test func `whoever holds most of the room gives it to others`() async throws {
@@ -273,9 +267,9 @@ struct HTTPServerStrangerTests {
       try await eventually("the room is held") { server.heldBytes(in: .callers) >= 500_000 }
       let modest = try RawConnection(port: server.port, from: "127.0.0.2")
       modest.put(Self.half(400_000, 400_000))
-      #expect(await modest.status(of: "") == 200)
-      #expect(await greedy.status(of: "") == 503)
-      await greedy.end()
+      #expect(try await modest.status(of: "") == 200)
+      #expect(try await greedy.status(of: "") == 503)
+      try await greedy.end()
       #expect(told.cuts == [.room])
       try await eventually("the room is free") { server.heldBytes(in: .callers) == 0 }
       for connection in [greedy, modest] { connection.close() }
@@ -311,12 +305,12 @@ struct HTTPServerStrangerTests {
       connection.put(Array(head.utf8) + body.dropLast())
       // Its answer comes behind the next request's only if all of it was read.
       let other = try RawConnection(port: server.port)
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
       #expect(server.heldBytes(in: .callers) == 0)
       connection.put([97] + Array(Self.question.utf8))
-      #expect(await connection.status(of: "") == 400)
+      #expect(try await connection.status(of: "") == 400)
       #expect(server.heldBytes(in: .callers) == 0)
-      #expect(await connection.status(of: "") == 200)
+      #expect(try await connection.status(of: "") == 200)
       for one in [connection, other] { one.close() }
     }
   }
@@ -328,7 +322,7 @@ struct HTTPServerStrangerTests {
       let connection = try RawConnection(port: server.port)
       connection.put(Array("POST /large HTTP/1.1\r\nHost: a\r\n\(framing)\r\n".utf8))
       connection.put([UInt8](repeating: 97, count: 500_000))
-      let status = try #require(await connection.status(of: ""))
+      let status = try #require(try await connection.status(of: ""))
       #expect(status == 400 || status == 501)
       #expect(told.bodies == [.framing])
       connection.close()
@@ -389,7 +383,7 @@ struct HTTPServerStrangerTests {
       }
       try RawConnection.leave(Self.halfHead, at: server.port)
       let other = try RawConnection(port: server.port)
-      #expect(await other.status(of: Self.question) == 200)
+      #expect(try await other.status(of: Self.question) == 200)
       other.close()
       try await eventually("all are gone") { server.heldBytes(in: .callers) == 0 && server.openConnections == 0 }
       #expect(told.cuts.isEmpty)

@@ -4,6 +4,7 @@ import HTTP
 import HTTPClient
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 /// Client and server against each other, over a real socket.
@@ -207,9 +208,9 @@ struct HTTPTests {
           return "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
         }
         let first = Task { @LoopActor in try await post("/forgetful", 500_000) }
-        await gate.waiting(1)
+        try await gate.holds(1)
         let second = Task { @LoopActor in try await post("/keeping", 500_000) }
-        await gate.waiting(2)
+        try await gate.holds(2)
         // The second body is still there.
         let third = try await post("/keeping", 500_000)
         gate.open()
@@ -243,7 +244,7 @@ struct HTTPTests {
             try await client.send(HTTPClientRequest("GET", "\(base)/\(number)", timeout: .seconds(120)))
           }
         }
-        await gate.waiting(20)
+        try await gate.holds(20)
         gate.open()
         for (number, task) in tasks.enumerated() {
           let answer = try await task.value
@@ -294,7 +295,7 @@ struct HTTPTests {
       },
       { client, base in
         let task = Task { @LoopActor in try await client.send(HTTPClientRequest("GET", base + "/wait")) }
-        await gate.waiting(1)
+        try await gate.holds(1)
         task.cancel()
         let error = await #expect(throws: HTTPClientError.self) { try await task.value }
         #expect(error?.code == .cancelled)
@@ -365,32 +366,5 @@ struct HTTPTests {
     let error = #expect(throws: ListenError.self) { try HTTPServer(taken, handler: Self.echo) }
     #expect(error?.target == "127.0.0.1:\(server.port)")
     await server.close()
-  }
-}
-
-/// Holds every caller until it is opened.
-@LoopActor
-private final class Gate {
-  private var isOpen = false
-  private var held: [CheckedContinuation<Void, Never>] = []
-  private var watchers: [(count: Int, CheckedContinuation<Void, Never>)] = []
-
-  func pass() async {
-    if isOpen { return }
-    await withCheckedContinuation { continuation in
-      held.append(continuation)
-      for watcher in watchers where watcher.count <= held.count { watcher.1.resume() }
-      watchers.removeAll { $0.count <= held.count }
-    }
-  }
-
-  func waiting(_ count: Int) async {
-    if held.count < count { await withCheckedContinuation { watchers.append((count, $0)) } }
-  }
-
-  func open() {
-    isOpen = true
-    for continuation in held { continuation.resume() }
-    held.removeAll()
   }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import Fleets
 import Glibc
+import TestSupport
 import Testing
 
 /// A client's connection on which a test sends any bytes and reads the server's answers.
@@ -37,25 +38,26 @@ final class RawConnection {
   func put(_ bytes: [UInt8]) { stranger.send(bytes) }
 
   /// Waits until the server has closed the connection.
-  func end() async {
-    while !isClosed { await stranger.changed.wait(atMost: .seconds(120)) }
+  func end() async throws {
+    try await stranger.changed.wait(for: "the server closes the connection") { isClosed }
   }
 
   /// Sends a request and waits for its answer.
   ///
   /// - Returns: the status; `nil` when the server closed the connection without an answer.
-  func status(of request: String) async -> Int? {
+  func status(of request: String) async throws -> Int? {
     put(Array(request.utf8))
-    return await answer()?.status
+    return try await answer()?.status
   }
 
   /// Waits for an answer; `nil` when the server closed the connection without one.
-  func answer() async -> (status: Int, body: String)? {
-    while true {
-      if let answer = takeAnswer() { return answer }
-      if isClosed { return nil }
-      await stranger.changed.wait(atMost: .seconds(120))
+  func answer() async throws -> (status: Int, body: String)? {
+    var answer: (status: Int, body: String)?
+    try await stranger.changed.wait(for: "the server answers or closes the connection") {
+      answer = takeAnswer()
+      return answer != nil || isClosed
     }
+    return answer
   }
 
   /// Removes an answer with a `Content-Length` from the received bytes, if it is complete.

@@ -186,12 +186,12 @@ struct HTTP2ClientTests {
       defer { client.close() }
       let innocent = Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
       let given = Task { @LoopActor in try await client.send(server.request("GET", "/never")).status }
-      await server.handlerStarted()
+      try await server.handlerStarted()
       try await eventually("the other is held") { server.held == 1 }
       given.cancel()
       let error = await #expect(throws: HTTPClientError.self) { try await given.value }
       #expect(error?.code == .cancelled)
-      await server.handlerCancelled()
+      try await server.handlerCancelled()
       server.letGo()
       #expect(try await innocent.value == 200)
     }

@@ -67,9 +67,9 @@ struct HTTP2ServerTests {
   func closingEndsConnectionsAndCalls(client: HTTP2ClientKind) async throws {
     try await RunningHTTP2Server.with(client) { server async throws in
       let call = Task { @LoopActor in try await server.send("GET", "/never") }
-      await server.handlerStarted()
+      try await server.handlerStarted()
       server.close()
-      await server.handlerCancelled()
+      try await server.handlerCancelled()
       #expect(server.connectionCount == 0)
       await #expect(throws: HTTPClientError.self) { try await call.value }
       await #expect(throws: HTTPClientError.self) { try await server.send("GET", "/echo") }

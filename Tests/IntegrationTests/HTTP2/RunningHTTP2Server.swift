@@ -6,6 +6,7 @@ import HTTP
 import HTTP2
 import HTTP2Server
 import HTTPClient
+import TestSupport
 
 /// The clients that speak HTTP/2.
 enum HTTP2ClientKind: CaseIterable {
@@ -29,9 +30,9 @@ final class RunningHTTP2Server {
   private let client: any SendsRequests
   /// The folder of its certificate and key, and of the authority's certificate.
   let folder: String
-  private let gate = RequestGate()
-  private let started: AsyncStream<Void>
-  private let cancelled: AsyncStream<Void>
+  private let gate = Gate()
+  private let started = Mailbox<Void>(of: "requests for /never")
+  private let cancelled = Mailbox<Void>(of: "cancelled requests for /never")
 
   private init(folder: String, _ kind: HTTP2ClientKind, streams: Int) async throws {
     self.folder = folder
@@ -44,17 +45,14 @@ final class RunningHTTP2Server {
     try Data(key.pem.utf8).write(to: URL(filePath: "\(folder)/server.key"))
     try Data(authority.certificate.pem.utf8).write(to: URL(filePath: "\(folder)/ca.pem"))
 
-    let (started, starts) = AsyncStream.makeStream(of: Void.self)
-    let (cancelled, cancellations) = AsyncStream.makeStream(of: Void.self)
-    (self.started, self.cancelled) = (started, cancelled)
     var serverConfiguration = HTTP2Server.Configuration(tls: tls)
     serverConfiguration.maxConcurrentStreams = streams
-    server = HTTP2Server(serverConfiguration) { [gate] request in
+    server = HTTP2Server(serverConfiguration) { [gate, started, cancelled] request in
       if request.path == "/held" { await gate.pass() }
       guard request.path != "/never" else {
-        starts.yield()
+        started.put(())
         try? await EventLoop.sleep(for: .seconds(3600))
-        cancellations.yield()
+        cancelled.put(())
         return HTTP2Response(status: 500)
       }
       return Self.answer(request)
@@ -127,34 +125,14 @@ final class RunningHTTP2Server {
   }
 
   /// The number of requests for `/held` that wait.
-  var held: Int { gate.held.count }
+  var held: Int { gate.held }
 
   /// Answers the requests for `/held`.
   func letGo() { gate.open() }
 
-  func handlerStarted() async { for await _ in started { return } }
+  func handlerStarted() async throws { try await started.wait(for: 1) }
 
-  func handlerCancelled() async { for await _ in cancelled { return } }
+  func handlerCancelled() async throws { try await cancelled.wait(for: 1) }
 
   func close() { server.close() }
-}
-
-/// Holds every caller until it is opened.
-@LoopActor
-private final class RequestGate {
-  private var isOpen = false
-  private(set) var held: [CheckedContinuation<Void, Never>] = []
-
-  nonisolated init() {}
-
-  func pass() async {
-    if isOpen { return }
-    await withCheckedContinuation { held.append($0) }
-  }
-
-  func open() {
-    isOpen = true
-    for one in held { one.resume() }
-    held = []
-  }
 }

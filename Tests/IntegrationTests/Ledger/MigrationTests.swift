@@ -116,13 +116,13 @@ struct MigrationTests {
     try await LedgerDatabase.with { endpoint in
       try await LedgerDatabase.client(endpoint) { holder in
         try await holder.run("CREATE TABLE held (id bigint)")
-        let gate = Mailbox<Void>()
+        let gate = Mailbox<Void>(of: "refused locks")
         var hasLock = false
         let holding = Task { @LoopActor in
           try await holder.transaction { transaction in
             _ = try await transaction.query(PostgresQuery(PostgresStatement("hold", "LOCK TABLE held")))
             hasLock = true
-            _ = await gate.wait(for: 1)
+            _ = try await gate.wait(for: 1)
           }
         }
         try await eventually("the lock is held") { hasLock }

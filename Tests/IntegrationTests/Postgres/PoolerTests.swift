@@ -56,12 +56,10 @@ struct PoolerTests {
       } catch {
         let log = (try? Data(contentsOf: URL(filePath: folder + "/log"))).map { String(decoding: $0, as: UTF8.self) }
         Issue.record("PgBouncer: \(log ?? "no log")")
-        process.send(SIGKILL)
-        await process.ended()
+        await process.kill()
         throw error
       }
-      process.send(SIGKILL)
-      await process.ended()
+      await process.kill()
     }
   }
 

@@ -33,14 +33,12 @@ struct PostgresFailureTests {
   private func failure(_ change: (inout PostgresEndpoint) -> Void) async throws -> PostgresError {
     var endpoint = PostgresTestServer.endpoint!
     change(&endpoint)
-    let (stream, told) = AsyncStream.makeStream(of: PostgresError.self)
+    let losses = Mailbox<PostgresError>(of: "losses of the connections")
     let client = PostgresClient(endpoint) { change in
-      if case .lost(let failure, _) = change { told.yield(failure) }
+      if case .lost(let failure, _) = change { losses.put(failure) }
     }
     client.start()
-    var changes = stream.makeAsyncIterator()
-    let first = await changes.next()
-    let failure = try #require(first)
+    let failure = try await losses.wait(for: 1)[0]
     #expect(!client.isReady)
     #expect(client.failure?.cause == failure.cause)
     let error = await postgresError { try await client.run(one) }

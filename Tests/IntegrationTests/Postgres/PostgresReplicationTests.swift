@@ -80,7 +80,7 @@ struct PostgresReplicationTests {
   }
 
   @Test func `a server whose commits hang gets no more connections, until they go on`() async throws {
-    let losses = Mailbox<String>()
+    let losses = Mailbox<String>(of: "losses of the connections")
     var endpoint = PostgresTestServer.endpoint!
     endpoint.replyTimeout = .milliseconds(500)
     let client = PostgresClient(endpoint, connections: 1) { change in
@@ -92,7 +92,7 @@ struct PostgresReplicationTests {
       try await eventually("a commit hangs") {
         await postgresError { try await client.run([insert]) }?.code == .timeout
       }
-      let all = await losses.wait { $0.contains { $0.contains("commits wait for a synchronous standby") } }
+      let all = try await losses.wait { $0.contains { $0.contains("commits wait for a synchronous standby") } }
       #expect(!all.isEmpty)
       #expect(!client.isReady)
       let hanging = try await waiting(admin)

@@ -71,15 +71,14 @@ struct PostgresTLSTests {
   private func refusal(_ change: (inout PostgresEndpoint) -> Void) async throws -> String {
     var endpoint = PostgresTestServer.endpoint!
     change(&endpoint)
-    let (stream, told) = AsyncStream.makeStream(of: String.self)
+    let losses = Mailbox<String>(of: "losses of the connections")
     let client = PostgresClient(endpoint) { change in
-      if case .lost(let failure, _) = change { told.yield(failure.cause) }
+      if case .lost(let failure, _) = change { losses.put(failure.cause) }
     }
     client.start()
-    var changes = stream.makeAsyncIterator()
-    let cause = await changes.next()
+    let causes = try await losses.wait(for: 1)
     await client.stop()
-    return try #require(cause)
+    return causes[0]
   }
 
   @Test func `a server with the right certificate is used, and no other`() async throws {

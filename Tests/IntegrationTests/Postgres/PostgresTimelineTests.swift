@@ -22,7 +22,7 @@ struct PostgresTimelineTests {
   }
 
   @Test func `a server that was replaced loses its connections, and gets no more`() async throws {
-    let losses = Mailbox<String>()
+    let losses = Mailbox<String>(of: "losses of the connections")
     let client = PostgresClient(PostgresTestServer.endpoint!, connections: 2) { change in
       if case .lost(let error, _) = change { losses.put(error.cause) }
     }
@@ -36,7 +36,7 @@ struct PostgresTimelineTests {
     #expect(!client.isReady)
     let sentence = "writes timeline \(timeline.number), but another server was promoted"
     // First the connections that were open, and then those that the client tries to open.
-    _ = await losses.wait { $0.filter { $0.contains(sentence) }.count >= 3 }
+    try await losses.wait { $0.filter { $0.contains(sentence) }.count >= 3 }
     #expect(!client.isReady)
     #expect(client.failure?.cause.contains(sentence) == true)
     await client.stop()

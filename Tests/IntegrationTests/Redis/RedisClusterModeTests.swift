@@ -49,17 +49,17 @@ struct RedisClusterModeTests {
 
     // A user may not be allowed to ask for the mode. Then the first write tells.
     endpoint.database = 0
-    let losses = Mailbox<String>()
+    let losses = Mailbox<String>(of: "losses of the connections")
     let user = "limited"
     let admin = try ChildProcess(
       "/usr/bin/env",
       ["redis-cli", "-p", "\(port)", "ACL", "SETUSER", user, "on", ">secret", "~*", "+@all", "-info"],
       output: folder + "/admin.log")
-    #expect(await admin.ended() == 0)
+    #expect(try await admin.ended() == 0)
     (endpoint.user, endpoint.password) = (user, "secret")
     let client = RedisClient(endpoint) { if case .lost(let error as RedisError, _) = $0 { losses.put(error.cause) } }
     client.start()
-    #expect(await losses.wait(for: 1).first == cause)
+    #expect(try await losses.wait(for: 1).first == cause)
     #expect(client.trouble == cause)
     await client.stop()
   }

@@ -14,7 +14,7 @@ import Testing
 struct RedisRefusalTests {
   private let endpoint = TestServers.current!.redis
   private let key = "test:\(UInt64.random(in: 0...UInt64.max))"
-  private let changes = Mailbox<String>()
+  private let changes = Mailbox<String>(of: "changes of the client")
 
   /// Runs a body with a connection that changes Redis and a client that watches its state. Reverts the change in any
   /// case.
@@ -65,7 +65,7 @@ struct RedisRefusalTests {
       #expect(try await client.send(["GET", key]).string == "x")
       #expect(changes.all == ["connected", "refusing OOM"])
       _ = try await redis.send(["CONFIG", "SET", "maxmemory", "0"])
-      let all = await changes.wait(for: 3)
+      let all = try await changes.wait(for: 3)
       #expect(all == ["connected", "refusing OOM", "writable"])
       #expect(client.trouble == nil)
       try await write(client)
@@ -78,7 +78,7 @@ struct RedisRefusalTests {
       await #expect(throws: RedisError.self) { try await write(client) }
       #expect(client.trouble?.hasPrefix("OOM") == true)
       _ = try await redis.send(["CONFIG", "SET", "maxmemory", "0"])
-      _ = await changes.wait { $0.last == "writable" }
+      try await changes.wait { $0.last == "writable" }
     }
   }
 
@@ -110,7 +110,7 @@ struct RedisRefusalTests {
 
       try FileManager.default.removeItem(atPath: snapshot)
       _ = try await redis.send(["CONFIG", "SET", "save", ""])
-      let all = await changes.wait(for: 3)
+      let all = try await changes.wait(for: 3)
       #expect(all == ["connected", "refusing MISCONF", "writable"])
       _ = try await redis.send(["BGSAVE"])
       try await eventually("the next snapshot has succeeded") {
@@ -129,7 +129,7 @@ struct RedisRefusalTests {
       #expect(ofScript?.refusal == .readOnly)
       #expect(!client.isReady)
       // The client tries again, and does not use a replica as a server.
-      let left = await changes.wait { $0.count >= 4 }
+      let left = try await changes.wait { $0.count >= 4 }
       #expect(left == ["connected"] + Array(repeating: "lost READONLY", count: left.count - 1))
       #expect(client.trouble?.hasPrefix("READONLY") == true)
       _ = try await redis.send(["REPLICAOF", "NO", "ONE"])

@@ -48,13 +48,13 @@ struct RedisTLSTests {
       if: TestServers.current?.isCluster != true || TestServers.usesTLS,
       "this node of a cluster may be a replica; SentinelTests follow the primary"))
   func `a client that loses its connections opens them again`() async throws {
-    let losses = Mailbox<Void>()
+    let losses = Mailbox<Void>(of: "losses of the connections")
     let client = RedisClient(endpoint) { if case .lost = $0 { losses.put(()) } }
     client.start()
     try await eventually("ready") { client.isReady }
     let id = try await client.send(["CLIENT", "ID"]).integer ?? 0
     _ = try? await client.send(["CLIENT", "KILL", "ID", String(id), "SKIPME", "no"])
-    _ = await losses.wait(for: 1)
+    try await losses.wait(for: 1)
     try await eventually("ready again") { client.isReady }
     #expect(try await client.send(["PING"]).string == "PONG")
     await client.stop()

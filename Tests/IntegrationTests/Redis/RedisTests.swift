@@ -109,7 +109,7 @@ struct RedisTests {
   }
 
   @Test func `the connections of a client take turns, and live and end together`() async throws {
-    let losses = Mailbox<RedisError>()
+    let losses = Mailbox<RedisError>(of: "losses of the connections")
     var endpoint = endpoint
     endpoint.connections = 3
     let client = RedisClient(endpoint) { if case .lost(let error as RedisError, _) = $0 { losses.put(error) } }
@@ -127,7 +127,7 @@ struct RedisTests {
     let killer = try await RedisConnection.open(endpoint)
     _ = try await killer.send(["CLIENT", "KILL", "ID", String(first[1])])
     killer.close()
-    let lost = await losses.wait(for: 1)
+    let lost = try await losses.wait(for: 1)
     #expect(lost.map(\.code) == [.connectionLost])
     try await eventually("ready again") { client.isReady }
     let second = try await ids()
@@ -234,14 +234,14 @@ private struct SilentPort {
 struct RedisOutageTests {
   @Test func `a client comes back after Redis was killed, and what was written is there`() async throws {
     let servers = TestServers.current!
-    let losses = Mailbox<Void>()
+    let losses = Mailbox<Void>(of: "losses of the connections")
     let client = RedisClient(servers.redis) { if case .lost = $0 { losses.put(()) } }
     client.start()
     try await eventually("ready") { client.isReady }
     let key = "test:\(UInt64.random(in: 0...UInt64.max))"
     _ = try await client.send(["SET", key, "kept"])
     try await servers.kill(.redis)
-    _ = await losses.wait(for: 1)
+    try await losses.wait(for: 1)
     await #expect(throws: RedisError.self) { try await client.send(["GET", key]) }
     try await servers.start(.redis)
     try await eventually("ready again") { client.isReady }

@@ -41,7 +41,7 @@ struct LaxOpenSSL {
     let environment = variables.merging(lax) { mine, _ in mine }
     let more = program.hasSuffix("/countersign") ? ["--config", folder + "/countersign.json"] : []
     let process = try ChildProcess(program, arguments + more, environment: environment, output: output)
-    let status = await process.ended()
+    let status = try await process.ended()
     return (status, String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self))
   }
 }

@@ -124,11 +124,9 @@ final class TLSPeer {
       let port = (lines(of: output) as [Listening])[0].port
       try await body(TLSPeer(port: port, caFile: try write(authority.certificate.pem, "ca.pem"), output: output))
     } catch {
-      process.send(SIGKILL)
-      await process.ended()
+      await process.kill()
       throw error
     }
-    process.send(SIGKILL)
-    await process.ended()
+    await process.kill()
   }
 }

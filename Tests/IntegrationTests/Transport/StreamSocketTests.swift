@@ -40,10 +40,10 @@ struct StreamSocketTests {
   }
 
   /// Sends bytes as the socket takes them, and waits until all of them have come back.
-  private func echo(_ bytes: [UInt8], over socket: StreamSocket) async -> (bytes: [UInt8], end: StreamError?) {
+  private func echo(_ bytes: [UInt8], over socket: StreamSocket) async throws -> (bytes: [UInt8], end: StreamError?) {
     var sent = 0
     var received: [UInt8] = []
-    let done = Mailbox<StreamError?>()
+    let done = Mailbox<StreamError?>(of: "echoes")
     func send() {
       while sent < bytes.count {
         let count = bytes[sent...].withUnsafeBytes { socket.send($0) }
@@ -57,7 +57,7 @@ struct StreamSocketTests {
         if received.count >= bytes.count { done.put(nil) }
       }, onRoom: send, onEnd: { done.put($0) })
     send()
-    let end = await done.wait(for: 1)[0]
+    let end = try await done.wait(for: 1)[0]
     return (received, end)
   }
 
@@ -67,7 +67,7 @@ struct StreamSocketTests {
   func `bytes come back in order, also more than the system's buffers take`(isEncrypted: Bool) async throws {
     let server = isEncrypted ? try server() : try EchoServer()
     let socket = try await open(server.port, isEncrypted ? files : nil)
-    let result = await echo(Self.large, over: socket)
+    let result = try await echo(Self.large, over: socket)
     #expect(result.bytes == Self.large)
     socket.close()
     server.close()
@@ -77,7 +77,7 @@ struct StreamSocketTests {
     let server = try server(pace: 1)
     let socket = try await open(server.port, files)
     let text = Array("one record, in pieces".utf8)
-    #expect(await echo(text, over: socket).bytes == text)
+    #expect(try await echo(text, over: socket).bytes == text)
     socket.close()
     server.close()
   }
@@ -144,10 +144,10 @@ struct StreamSocketTests {
     let server = isEncrypted ? try server() : try EchoServer()
     let socket = try await open(server.port, isEncrypted ? files : nil)
     try await eventually("the server has it") { server.links.first?.isEstablished == true }
-    let ends = Mailbox<StreamError>()
+    let ends = Mailbox<StreamError>(of: "ends of the connection")
     socket.start(onReceive: { _ in }, onRoom: {}, onEnd: { ends.put($0) })
     server.links[0].sayGoodbye()
-    let end = await ends.wait(for: 1)[0]
+    let end = try await ends.wait(for: 1)[0]
     #expect(end.operation == "receive" && end.cause == "the server closed the connection")
     #expect([1].withUnsafeBytes { socket.send($0) } == 0)
     #expect(!socket.hasInput)
@@ -162,9 +162,9 @@ struct StreamSocketTests {
     let socket = try await open(server.port, files)
     try await eventually("the server has it") { server.links.first?.isEstablished == true }
     server.links[0].sayGoodbye()
-    let ends = Mailbox<StreamError>()
+    let ends = Mailbox<StreamError>(of: "ends of the connection")
     socket.start(onReceive: { _ in }, onRoom: {}, onEnd: { ends.put($0) })
-    #expect(await ends.wait(for: 1)[0].cause == "the server closed the connection")
+    #expect(try await ends.wait(for: 1)[0].cause == "the server closed the connection")
     server.close()
   }
 
@@ -174,7 +174,7 @@ struct StreamSocketTests {
     try await eventually("the server has it") { !server.links.isEmpty }
     let link = server.links[0]
     link.rest()
-    let told = Mailbox<String>()
+    let told = Mailbox<String>(of: "last words")
     socket.start(
       onReceive: { told.put(String(decoding: $0, as: UTF8.self)) }, onRoom: {},
       onEnd: { told.put("end: \($0.operation)") })
@@ -192,7 +192,7 @@ struct StreamSocketTests {
       sent = send()
     }
     #expect(sent == 0)
-    #expect(await told.wait(for: 2)[0] == "why")
+    #expect(try await told.wait(for: 2)[0] == "why")
     #expect(told.all.last?.hasPrefix("end: ") == true)
     server.close()
   }

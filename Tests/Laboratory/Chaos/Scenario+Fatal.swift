@@ -99,9 +99,9 @@ private struct FatalMessages {
   /// The delivery's copy lies in the queue of the dead with its reason, and no other delivery's does.
   private func judgeDelivery() async throws {
     let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "fatal")
-    let dead = Mailbox<AMQPDelivery>()
+    let dead = Mailbox<AMQPDelivery>(of: "dead deliveries")
     try await connection.openChannel().consume(fleet.topology.deadDeliveries, tag: "dead") { dead.put($0) }
-    _ = await dead.wait(for: 1)
+    try await dead.wait(for: 1)
     await connection.close()
     // A sweep may have enqueued it twice. The other copy finds the end in the log, and is buried too.
     let reasons = dead.all.map { $0.properties.headers[JobMessage.reasonHeader]?.string ?? "" }

@@ -26,7 +26,7 @@ extension Scenario {
           AMQPMessage(exchange: "", routingKey: chaos.fleet.topology.jobs, messageID: "p", body: Array(body.utf8)))
         buried += 1
       }
-      let dead = Mailbox<AMQPDelivery>()
+      let dead = Mailbox<AMQPDelivery>(of: "dead jobs")
       try await channel.consume(chaos.fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
       let expected = buried
       try await eventually("the poison is in the dead-letter queue") { dead.all.count >= expected }
@@ -65,9 +65,9 @@ extension Scenario {
       // The guilty job leaves a copy with a reason. The checker verifies that the fleet gave up no other job.
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "crash")
       let channel = try await connection.openChannel()
-      let dead = Mailbox<AMQPDelivery>()
+      let dead = Mailbox<AMQPDelivery>(of: "dead jobs")
       try await channel.consume(chaos.fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
-      let copies = await dead.wait(for: 1)
+      let copies = try await dead.wait(for: 1)
       await connection.close()
       let reason = copies.first?.properties.headers["countersign-reason"]?.string ?? ""
       guard reason.contains("did not end") else { throw ScenarioFailure(description: "buried with: \(reason)") }

@@ -33,7 +33,7 @@ extension Scenario {
         try await chaos.pause(0.8...1.6)
         chaos.injected("kill all")
         for name in Chaos.roles { chaos.fleet.roles[name]?.process.send(SIGKILL) }
-        for name in Chaos.roles { await chaos.fleet.roles[name]?.process.ended() }
+        for name in Chaos.roles { try await chaos.fleet.roles[name]?.process.ended() }
         try await chaos.restart(Chaos.roles)
       }
     },
@@ -60,7 +60,7 @@ extension Scenario {
           await chaos.readMetrics(name)
           chaos.injected("terminate \(name)")
           chaos.fleet.roles[name]?.process.send(SIGTERM)
-          let status = await chaos.fleet.roles[name]?.process.ended()
+          let status = try await chaos.fleet.roles[name]?.process.ended()
           guard status == 0 else {
             throw ScenarioFailure(
               description: "\(name) ended with \(status ?? -1): \(chaos.fleet.log(name).suffix(600))")

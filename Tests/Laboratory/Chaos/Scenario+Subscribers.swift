@@ -93,7 +93,7 @@ extension Chaos {
     for subscriber in BadSubscriber.allCases {
       let queue = queue(of: subscriber)
       let (good, exchange) = (queue + ".good", fleet.topology.events(for: subscriber.rawValue))
-      let mailbox = Mailbox<String>()
+      let mailbox = Mailbox<String>(of: "events of the replaced queue")
       let reader = AMQPConsumer(
         { TestServers.current!.rabbitmq }, name: "good \(subscriber)", queue: good, prefetch: 100, onChange: { _ in },
         declare: { channel in

@@ -1,6 +1,7 @@
 public import EventLoop
 import FoundationEssentials
 import Glibc
+public import TestSupport
 
 /// A process that a test started and must end.
 @LoopActor
@@ -14,7 +15,8 @@ public final class ChildProcess {
   public nonisolated let pid: Int32
   /// The exit status once it has ended, or the negative number of the signal that ended it.
   public private(set) var status: Int32?
-  private var waiters: [CheckedContinuation<Int32, Never>] = []
+  private let command: String
+  private let change = LoopSignal()
   private static var children: [pid_t: ChildProcess] = [:]
   private static var signals: SignalWatcher?
 
@@ -45,20 +47,30 @@ public final class ChildProcess {
     let error = posix_spawn(&pid, program, &actions, nil, words, variables)
     guard error == 0 else { throw Failure(description: "start \(program): \(String(cString: strerror(error)))") }
     self.pid = pid
+    command = ([program] + arguments.prefix(2)).joined(separator: " ")
     Self.children[pid] = self
     Self.reap()  // the process may have ended before the table knew it
   }
 
   /// Sends a signal.
   public func send(_ signal: Int32) {
-    if status == nil { kill(pid, signal) }
+    if status == nil { Glibc.kill(pid, signal) }
   }
 
-  /// Suspends until the process has ended and returns its status.
+  /// Waits until the process has ended and returns its status.
+  ///
+  /// - Throws: `NeverHappened` if it does not end in time.
   @discardableResult
-  public func ended() async -> Int32 {
-    if let status { return status }
-    return await withCheckedContinuation { waiters.append($0) }
+  public func ended(within limit: Duration = .patience) async throws -> Int32 {
+    try await change.wait(for: "the end of \(command)", within: limit) { status != nil }
+    // The wait has just seen it.
+    return status!
+  }
+
+  /// Kills the process and waits until it is gone. No test can do more about one that the system keeps.
+  public func kill() async {
+    send(SIGKILL)
+    _ = try? await ended()
   }
 
   private static func reap() {
@@ -69,8 +81,7 @@ public final class ChildProcess {
       let signal = raw & 0x7F
       let status = signal == 0 ? (raw >> 8) & 0xFF : -signal
       child.status = status
-      for waiter in child.waiters { waiter.resume(returning: status) }
-      child.waiters.removeAll()
+      child.change.notify()
     }
   }
 }

@@ -23,7 +23,7 @@ extension RunningFleet {
     let process = try ChildProcess(
       Repository.products + "/countersign", words + ["--config", folder + "/countersign.json"],
       environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }, output: log)
-    let status = await process.ended()
+    let status = try await process.ended()
     let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     guard status == 0 else {
       throw ChildProcess.Failure(description: "countersign \(words[0]) ended with \(status): \(text)")

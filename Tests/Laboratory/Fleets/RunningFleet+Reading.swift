@@ -87,9 +87,10 @@ extension RunningFleet {
     }
   }
 
-  /// Waits for the events of synchronizations.
-  public func finished(_ ids: Set<String>) async -> [Event] {
-    await events.wait { ids.isSubset(of: Set($0.map(\.synchronizationId))) }
+  /// Waits for the events of synchronizations, and returns all events.
+  public func finished(_ ids: Set<String>) async throws -> [Event] {
+    let some = ids.sorted().prefix(20).joined(separator: ", ")
+    return try await events.wait("those of \(some)") { ids.isSubset(of: Set($0.map(\.synchronizationId))) }
   }
 
   /// Reads a purchase: the code of the answer, and with 200 its data.

@@ -56,10 +56,10 @@ public final class RunningFleet {
   public nonisolated var database: String { prefix }
   public let folder: String
   public let topology: Topology
-  public let events = Mailbox<Event>()
+  public let events = Mailbox<Event>(of: "events of synchronizations")
   /// The changes of entitlements, as the subscriber got them.
-  public let changes = Mailbox<EntitlementChange>()
-  public let webhooks = Mailbox<Webhook>()
+  public let changes = Mailbox<EntitlementChange>(of: "changes of entitlements")
+  public let webhooks = Mailbox<Webhook>(of: "webhooks")
   /// What the webhook endpoint answers, by the number of the request from 1.
   public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
   public private(set) var roles: [String: RoleProcess] = [:]
@@ -116,10 +116,10 @@ public final class RunningFleet {
       try await fleet.requireIdleSweeps()
     } catch {
       try? await TestServers.current?.mend()
-      await fleet.close()
+      try? await fleet.close()
       throw error
     }
-    await fleet.close()
+    try await fleet.close()
   }
 
   private init(
@@ -170,10 +170,19 @@ public final class RunningFleet {
     subscriber.start()
   }
 
-  private func close() async {
+  /// Ends everything that the fleet has started.
+  ///
+  /// - Throws: `NeverHappened` when a role did not stop and was killed.
+  private func close() async throws {
     for role in roles.values { role.process.send(SIGCONT) }
     for role in roles.values { role.process.send(SIGTERM) }
-    for role in roles.values { await role.process.ended() }
+    var late: NeverHappened?
+    for role in roles.values {
+      do { try await role.process.ended() } catch {
+        late = NeverHappened(description: "\(error)")
+        await role.process.kill()
+      }
+    }
     await subscriber.stop()
     await receiver.close()
     await simulator.close()
@@ -183,6 +192,7 @@ public final class RunningFleet {
     await deleteQueues()
     await dropLedger()
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+    if let late { throw late }
   }
 
   private func deleteQueues() async {
@@ -260,7 +270,7 @@ public final class RunningFleet {
   public func kill(_ names: [String]) async {
     mayRepair = true
     for name in names { roles[name]?.process.send(SIGKILL) }
-    for name in names { await roles[name]?.process.ended() }
+    for name in names { await roles[name]?.process.kill() }
   }
 
   /// Closes a user's connections to the three servers, and with them what was under way on each.

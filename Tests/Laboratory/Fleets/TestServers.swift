@@ -237,7 +237,7 @@ extension TestServers {
     let words = [verb, folder] + names
     let process = try ChildProcess(
       "/usr/bin/env", ["python3", Repository.root + "/ops/servers"] + words, output: output)
-    let status = await process.ended()
+    let status = try await process.ended()
     let text = (try? Data(contentsOf: URL(filePath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     guard status == 0, let server = text.split(separator: "\n").last.flatMap({ Server(rawValue: String($0)) }) else {
       throw ChildProcess.Failure(description: "ops/servers \(words.joined(separator: " ")): \(text)")
@@ -318,7 +318,7 @@ extension TestServers {
     if Self.breaking.contains(verb) { try checkAlone(verb) }
     let words = [verb, folder] + names
     let process = try ChildProcess("/usr/bin/env", ["python3", Repository.root + "/ops/servers"] + words)
-    let status = await process.ended()
+    let status = try await process.ended()
     guard status == 0 else {
       throw ChildProcess.Failure(description: "ops/servers \(words.joined(separator: " ")) ended with \(status)")
     }

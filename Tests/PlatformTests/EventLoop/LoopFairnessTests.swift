@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestSupport
 import Testing
 
 /// Work that asks to run again at once, beside other work that must have its turn.
@@ -12,17 +13,17 @@ import Testing
   @LoopActor
   private final class Count {
     private(set) var value = 0
-    private var awaited: (value: Int, waiter: CheckedContinuation<Void, Never>)?
+    private var awaited = 0
+    private let reached = LoopSignal()
 
     func add() {
       value += 1
-      guard let awaited, value >= awaited.value else { return }
-      self.awaited = nil
-      awaited.waiter.resume()
+      if value == awaited { reached.notify() }
     }
 
-    func reaches(_ least: Int) async {
-      if value < least { await withCheckedContinuation { awaited = (least, $0) } }
+    func reaches(_ least: Int) async throws {
+      awaited = least
+      try await reached.wait(for: "\(least) runs") { value >= least }
     }
   }
 
@@ -33,14 +34,14 @@ import Testing
     private var timer: LoopTimer?
 
     /// Returns when it has run, so that what follows happens beside it.
-    init(after delay: Duration) async {
+    init(after delay: Duration) async throws {
       timer = LoopTimer { [weak self] in
         guard let self else { return }
         runs.add()
         if runs.value < LoopFairnessTests.endless { timer?.start(after: delay) }
       }
       timer?.start(after: delay)
-      await runs.reaches(1)
+      try await runs.reaches(1)
     }
 
     func close() {
@@ -49,25 +50,25 @@ import Testing
     }
   }
 
-  @Test func `a timer that starts itself with 0 ms stops no other timer`() async {
-    let spinner = await Spinner(after: .zero)
+  @Test func `a timer that starts itself with 0 ms stops no other timer`() async throws {
+    let spinner = try await Spinner(after: .zero)
     defer { spinner.close() }
     var seen = Self.endless
-    await withCheckedContinuation { waiter in
-      var other: LoopTimer?
-      other = LoopTimer {
-        seen = spinner.runs.value
-        other?.close()
-        waiter.resume()
-      }
-      // A timer of 0 ms would be due before the spinner's next run.
-      other?.start(after: .milliseconds(1))
+    let calls = Count()
+    var other: LoopTimer?
+    other = LoopTimer {
+      seen = spinner.runs.value
+      other?.close()
+      calls.add()
     }
+    // A timer of 0 ms would be due before the spinner's next run.
+    other?.start(after: .milliseconds(1))
+    try await calls.reaches(1)
     #expect(seen < Self.endless)
   }
 
-  @Test func `a timer that starts itself with 0 ms stops no job of another thread`() async {
-    let spinner = await Spinner(after: .zero)
+  @Test func `a timer that starts itself with 0 ms stops no job of another thread`() async throws {
+    let spinner = try await Spinner(after: .zero)
     defer { spinner.close() }
     let seen = await Task.detached { await spinner.runs.value }.value
     #expect(seen < Self.endless)
@@ -77,7 +78,7 @@ import Testing
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    let spinner = await Spinner(after: .zero)
+    let spinner = try await Spinner(after: .zero)
     defer { spinner.close() }
     let calls = Count()
     var seen: Int?
@@ -88,24 +89,24 @@ import Testing
     watcher.watch(.readable)
     defer { watcher.close() }
     try #require(write(ends[1], "x", 1) == 1)
-    await calls.reaches(1)
+    try await calls.reaches(1)
     #expect(try #require(seen) < Self.endless)
   }
 
   @Test func `a timer runs once a turn, and again in the next one`() async throws {
-    var (runs, runsOfTurn, most) = (0, 0, 0)
+    let runs = Count()
+    var (runsOfTurn, most) = (0, 0)
     let end = EndOfTurn { runsOfTurn = 0 }
     var timer: LoopTimer?
-    await withCheckedContinuation { waiter in
-      timer = LoopTimer {
-        runs += 1
-        runsOfTurn += 1
-        most = max(most, runsOfTurn)
-        end.plan()
-        if runs == 100 { waiter.resume() } else { timer?.start(after: .zero) }
-      }
-      timer?.start(after: .zero)
+    timer = LoopTimer {
+      runs.add()
+      runsOfTurn += 1
+      most = max(most, runsOfTurn)
+      end.plan()
+      if runs.value < 100 { timer?.start(after: .zero) }
     }
+    timer?.start(after: .zero)
+    try await runs.reaches(100)
     timer?.close()
     #expect(most == 1)
   }
@@ -115,18 +116,19 @@ import Testing
     var turn = 0
     let end = EndOfTurn { turn += 1 }
     var timers: [LoopTimer] = []
-    await withCheckedContinuation { (waiter: CheckedContinuation<Void, Never>) in
-      @LoopActor func next() {
-        let timer = LoopTimer {
-          turns.append(turn)
-          end.plan()
-          if turns.count == 5 { waiter.resume() } else { next() }
-        }
-        timers.append(timer)
-        timer.start(after: .zero)
+    let runs = Count()
+    @LoopActor func next() {
+      let timer = LoopTimer {
+        turns.append(turn)
+        end.plan()
+        runs.add()
+        if turns.count < 5 { next() }
       }
-      next()
+      timers.append(timer)
+      timer.start(after: .zero)
     }
+    next()
+    try await runs.reaches(5)
     for timer in timers { timer.close() }
     #expect(turns == [0, 1, 2, 3, 4])
   }
@@ -152,7 +154,7 @@ import Testing
     func end() { isOver = true }
   }
 
-  @Test func `a handler can stop, restart and close its timer`() async {
+  @Test func `a handler can stop, restart and close its timer`() async throws {
     var (stopped, restarted, closed) = (0, 0, 0)
     let repeated = Count()
     var timers: [LoopTimer] = []
@@ -179,12 +181,12 @@ import Testing
       $0.start(after: .seconds(3600))
     }
     timer(every: .milliseconds(1)) { _ in repeated.add() }
-    await repeated.reaches(5)
+    try await repeated.reaches(5)
     #expect((stopped, closed, restarted) == (1, 1, 1))
     for each in timers { each.close() }
   }
 
-  @Test func `a timer that a handler starts is due from the start on`() async {
+  @Test func `a timer that a handler starts is due from the start on`() async throws {
     var order: [String] = []
     let runs = Count()
     func timer(_ name: String) -> LoopTimer {
@@ -199,15 +201,15 @@ import Testing
       early.start(after: .milliseconds(10))
     }
     first.start(after: .zero)
-    await runs.reaches(2)
+    try await runs.reaches(2)
     #expect(order == ["early", "late"])
     for timer in [first, early, late] { timer.close() }
   }
 
-  @Test func `work that plans itself at the end of the turn stops neither timers nor jobs`() async {
+  @Test func `work that plans itself at the end of the turn stops neither timers nor jobs`() async throws {
     let planner = Planner()
     planner.run()
-    await planner.runs.reaches(2)
+    try await planner.runs.reaches(2)
     let seen = await Task.detached { await planner.runs.value }.value
     planner.end()
     #expect(seen < Self.endless)

@@ -89,6 +89,8 @@ struct LogTests {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     var ends = 0
     while ends < lines {
+      var arrived = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+      precondition(poll(&arrived, 1, 120_000) == 1, "\(lines - ends) lines did not come")
       let count = Glibc.read(reader, &buffer, buffer.count)
       precondition(count > 0)
       ends += buffer[..<count].count(where: { $0 == UInt8(ascii: "\n") })

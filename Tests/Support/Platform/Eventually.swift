@@ -1,24 +1,51 @@
-import EventLoop
+public import EventLoop
 
-/// A condition that did not come true in time.
+/// Something that a test waited for and that did not come in time.
 public struct NeverHappened: Error, Sendable, CustomStringConvertible {
   public let description: String
 
   /// Creates an error.
   public init(description: String) { self.description = description }
+
+  /// Creates the error of a wait that was in vain.
+  public init(_ what: String, within limit: Duration) { description = "\(what) did not happen in \(limit)" }
+}
+
+extension Duration {
+  /// How long a test waits for one thing. The limit only ends a vain wait: it is longer than anything takes on a busy
+  /// machine.
+  public static var patience: Duration { .seconds(120) }
 }
 
 /// Waits until a condition holds, and throws if it does not hold within the limit.
 ///
 /// For conditions that a test can only poll, such as another process's readiness. If a callback can tell, await it
-/// instead. The limit only ends a vain wait: it must be longer than anything takes on a busy machine.
+/// instead, in a ``Mailbox`` or with a signal.
 @LoopActor
 public func eventually(
-  _ what: String, within limit: Duration = .seconds(120), _ condition: @LoopActor () async throws -> Bool
+  _ what: String, within limit: Duration = .patience, _ condition: @LoopActor () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
   while try await !condition() {
-    guard ContinuousClock.now < deadline else { throw NeverHappened(description: "\(what) did not happen in \(limit)") }
+    guard ContinuousClock.now < deadline else { throw NeverHappened(what, within: limit) }
     try await EventLoop.sleep(for: .milliseconds(20))
+  }
+}
+
+extension LoopSignal {
+  /// Waits until a condition holds that whoever changes it tells with ``LoopSignal/notify()``.
+  ///
+  /// - Throws: ``NeverHappened`` if it does not hold within the limit.
+  public func wait(
+    for what: String, within limit: Duration = .patience, until isMet: @LoopActor () -> Bool
+  ) async throws {
+    let deadline = ContinuousClock.now + limit
+    while !isMet() {
+      // A cancelled task would come back at once, again and again.
+      try Task.checkCancellation()
+      let rest = deadline - .now
+      guard rest > .zero else { throw NeverHappened(what, within: limit) }
+      await wait(atMost: rest)
+    }
   }
 }

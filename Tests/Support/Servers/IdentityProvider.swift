@@ -11,7 +11,7 @@ public final class IdentityProvider {
   public var answer: HTTPServerResponse? = .text(200, "") {
     didSet { changed.notify() }
   }
-  public let requests = Mailbox<String>()
+  public let requests = Mailbox<String>(of: "requests for the keys")
   private let changed = LoopSignal()
   private var isClosing = false
   private var server: HTTPServer!
