@@ -67,7 +67,7 @@ final class GatewayMetrics {
     [
       .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
       .unknownCustomer(""), .locked(instance: nil), .internalError, .unavailable(""),
-    ] + Limit.allCases.map { .limited($0, .zero) }
+    ] + Limit.ofRegistrations.map { .limited($0, .zero) }
 
   /// Every reason to refuse a transfer.
   private static let transferRefusals: [Problem] =
@@ -75,5 +75,5 @@ final class GatewayMetrics {
       .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
       .unknownCustomer(""), .migrating, .locked(.transfer, by: .registration, instance: nil),
       .locked(.transfer, by: .transfer, instance: nil), .internalError, .unavailable(""),
-    ] + Limit.allCases.map { .limited($0, .zero) }
+    ] + Limit.ofRegistrations.map { .limited($0, .zero) }
 }

@@ -36,6 +36,8 @@ public struct Keys: Sendable {
   public func rate(_ publisher: Int64) -> String { "\(prefix)rate:\(publisher)" }
   /// String with expiry: how far a customer's rate is used up, in microseconds since 1970.
   public func rate(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)rate:\(publisher):\(customer)" }
+  /// String with expiry: how far the rate of a caller's reads is used up, in microseconds since 1970.
+  public func requestRate(_ publisher: Int64, _ caller: String) -> String { "\(prefix)reads:\(publisher):\(caller)" }
   /// The name of a synchronization in ``open``.
   public func member(_ publisher: Int64, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.

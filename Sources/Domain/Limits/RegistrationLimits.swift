@@ -21,11 +21,3 @@ public struct RegistrationLimits: Sendable, Equatable {
   public static let none = RegistrationLimits(
     perSecond: 1_000_000, perSecondOfCustomer: 1_000_000, openOfCustomer: .max, openOfPublisher: .max)
 }
-
-/// A limit of a publisher or of a customer; a label of a metric, so a small closed set.
-public enum Limit: String, Sendable, CaseIterable {
-  case publisherRate = "publisher_rate"
-  case customerRate = "customer_rate"
-  case customerOpen = "customer_open"
-  case publisherOpen = "publisher_open"
-}

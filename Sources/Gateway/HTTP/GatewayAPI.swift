@@ -18,10 +18,13 @@ final class GatewayAPI {
   private let healthEndpoints: HealthEndpoints
   private let looks: ProvisionLooks
   private let refusals = RefusalAllowance()
+  private let reads: ReadLimit
 
   init(_ parts: GatewayParts, _ healthEndpoints: HealthEndpoints) {
     (self.parts, self.healthEndpoints) = (parts, healthEndpoints)
     looks = ProvisionLooks(parts.metrics.provisions)
+    reads = ReadLimit(
+      parts.context, RequestRates(parts.redis.client, prefix: parts.context.settings.redis.prefix), parts.metrics)
   }
 
   private var context: RoleContext { parts.context }
@@ -69,6 +72,7 @@ final class GatewayAPI {
       throw .forbidden("This is done with the publisher's token, X-Publisher-Token, and not with a customer's.")
     }
     try caller.require(scope)
+    if route.method == .get { try await reads.admit(caller) }
     let call = Call(request: request, caller: caller, values: values)
     guard route.method != .get, let token = caller.token else { return try await handler(self, call) }
     let answer: Result<HTTPServerResponse, Problem> = await AuditEntry.$requestToken.withValue(token.name) {

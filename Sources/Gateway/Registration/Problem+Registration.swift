@@ -1,6 +1,5 @@
 import AMQP
 import Domain
-import EventLoop
 import Redis
 
 extension Problem {
@@ -26,24 +25,6 @@ extension Problem {
         ? "\(cause) Nothing was kept."
         : "\(cause) Nothing was kept of this request. An earlier one with the same Correlation-Id may take effect all "
           + "the same.")
-  }
-
-  /// A registration beyond a limit of its publisher or customer.
-  static func limited(_ limit: Limit, _ wait: Duration) -> Problem {
-    let (code, detail) =
-      switch limit {
-      case .publisherRate:
-        ("LIM0001", "The publisher sends more registrations than gateway.limits.registrationsPerSecond allows.")
-      case .customerRate:
-        ("LIM0002", "The customer sends more registrations than gateway.limits.customerRegistrationsPerSecond allows.")
-      case .customerOpen:
-        ("LIM0003", "The customer has gateway.limits.openPerCustomer synchronizations that are not finalized.")
-      case .publisherOpen:
-        ("LIM0004", "The publisher has gateway.limits.openPerPublisher synchronizations that are not finalized.")
-      }
-    let seconds = (wait.wholeMilliseconds + 999) / 1000
-    return Problem(
-      429, code, "Too many requests", detail: "\(detail) Nothing was kept.", retryAfter: Int(clamping: max(1, seconds)))
   }
 
   /// A registration whose job the gateway could not publish.

@@ -133,4 +133,24 @@ struct LimitTests {
       #expect(rest > 0 && rest <= 1000)
     }
   }
+
+  @Test func `a caller's reads are counted over all gateways, and each caller's apart`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let gateways = (1...2).map { _ in RequestRates(test.redis, prefix: test.prefix) }
+      var (taken, wait) = (0, Duration?.none)
+      while wait == nil, taken < 1000 {
+        wait = try await gateways[taken % 2].take(1, "token:a", perSecond: 3)
+        taken += 1
+      }
+      #expect(taken > 3)
+      if taken < 1000 { #expect(try #require(wait) > .zero) }
+      // The rate of another caller is used up until a time that no test reaches.
+      let now = try #require(try await test.redis.send(["TIME"]).array?.first?.integer)
+      _ = try await test.redis.send(["SET", test.prefix + "reads:1:customer:7", "\((now + 3600) * 1_000_000)"])
+      #expect(try await gateways[0].take(1, "customer:7", perSecond: 3) != nil)
+      #expect(try await gateways[1].take(1, "customer:7", perSecond: 3) != nil)
+      #expect(try await gateways[0].take(1, "customer:8", perSecond: 3) == nil)
+      #expect(try await gateways[0].take(2, "customer:7", perSecond: 3) == nil)
+    }
+  }
 }

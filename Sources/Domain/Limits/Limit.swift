@@ -1,0 +1,12 @@
+/// A limit of a publisher or of a customer; a label of a metric, so a small closed set.
+public enum Limit: String, Sendable, CaseIterable {
+  case publisherRate = "publisher_rate"
+  case customerRate = "customer_rate"
+  case customerOpen = "customer_open"
+  case publisherOpen = "publisher_open"
+  case publisherReads = "publisher_reads"
+  case customerReads = "customer_reads"
+
+  /// The limits that a registration may meet.
+  public static let ofRegistrations: [Limit] = [.publisherRate, .customerRate, .customerOpen, .publisherOpen]
+}

@@ -1,0 +1,27 @@
+import Domain
+import EventLoop
+
+extension Problem {
+  /// A request beyond a limit of its publisher or customer. Nothing was kept of it.
+  static func limited(_ limit: Limit, _ wait: Duration) -> Problem {
+    let (code, detail) = words(of: limit)
+    // Rounded up: a client that comes a moment too early would be refused again.
+    let seconds = (wait.wholeMilliseconds + 999) / 1000
+    return Problem(429, code, "Too many requests", detail: detail, retryAfter: Int(clamping: max(1, seconds)))
+  }
+
+  private static func words(of limit: Limit) -> (code: String, detail: String) {
+    switch limit {
+    case .publisherRate:
+      ("LIM0001", "The publisher sends more registrations than gateway.limits.registrationsPerSecond allows.")
+    case .customerRate:
+      ("LIM0002", "The customer sends more registrations than gateway.limits.customerRegistrationsPerSecond allows.")
+    case .customerOpen:
+      ("LIM0003", "The customer has gateway.limits.openPerCustomer synchronizations that are not finalized.")
+    case .publisherOpen:
+      ("LIM0004", "The publisher has gateway.limits.openPerPublisher synchronizations that are not finalized.")
+    case .publisherReads: ("LIM0005", "The token reads more often than gateway.limits.readsPerSecond allows.")
+    case .customerReads: ("LIM0006", "The customer reads more often than gateway.limits.customerReadsPerSecond allows.")
+    }
+  }
+}
