@@ -15,7 +15,7 @@ struct GatewayParts {
   let routes: RouteTable
   let topology: Topology
   let redis: RoleRedis
-  let claims: Claims
+  let claims: TransactionClaims
   let open: OpenSynchronizations
   let copies: CustomerCopies
   let ledger: RoleLedger
@@ -48,7 +48,7 @@ struct GatewayParts {
     self.topology = topology
     redis = RoleRedis(context, isNeeded: true)
     let prefix = settings.redis.prefix
-    claims = Claims(redis.client, prefix: prefix)
+    claims = TransactionClaims(redis.client, prefix: prefix)
     open = OpenSynchronizations(redis.client, prefix: prefix)
     copies = CustomerCopies(redis.client, prefix: prefix)
     ledger = try RoleLedger(context, isNeeded: false)

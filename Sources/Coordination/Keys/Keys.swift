@@ -2,7 +2,7 @@ public import Domain
 
 /// The names of all keys that Countersign has in Redis.
 ///
-/// Every key names its publisher. So a registration of one tenant neither blocks another tenant nor appears there.
+/// A key of a publisher names it. So a registration of one tenant neither blocks another tenant nor appears there.
 public struct Keys: Sendable {
   let prefix: String
 

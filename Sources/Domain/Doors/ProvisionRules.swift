@@ -42,7 +42,7 @@ public struct ProvisionRules: Sendable, Equatable {
   public func step(_ status: Synchronization.Status?, _ cause: RetryCause?, now: Int64) -> Step {
     guard isFresh(at: now), status != .finalized else { return .end }
     guard status == .retrying, cause?.isAppleAway == true else { return .wait }
-    return .grant(until: now + JobDelay.milliseconds(rule.limit))
+    return .grant(until: now + JobDelayQueue.milliseconds(rule.limit))
   }
 
   /// The pauses before the looks.

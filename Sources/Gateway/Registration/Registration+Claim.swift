@@ -10,7 +10,7 @@ extension Registration {
   /// Claims the job's transactionId. Where Redis alone cannot tell, asks the ledger: whether the publisher has put the
   /// customer, and whether the synchronization that holds the claim is finalized.
   ///
-  /// - Parameter mustBeKnown: as in `Claims.take(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)`.
+  /// - Parameter mustBeKnown: as in `TransactionClaims.take(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)`.
   /// - Throws: `RedisError`; `PostgresError`, and then nothing was claimed.
   func claim(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool, isShared: Bool = false

@@ -30,7 +30,7 @@ import Service
 @LoopActor
 struct Registration {
   let context: RoleContext
-  let claims: Claims
+  let claims: TransactionClaims
   let open: OpenSynchronizations
   let copies: CustomerCopies
   let customers: CustomerStore

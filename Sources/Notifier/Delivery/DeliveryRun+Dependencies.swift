@@ -70,7 +70,7 @@ extension DeliveryRun.Dependencies {
   /// - Returns: whether the broker has it.
   func enqueue(_ delivery: Delivery, now: Int64, _ log: Log) async -> Bool {
     var queue = topology.deliveries
-    if case .tier(let tier) = DeliveryDelay(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
+    if case .tier(let tier) = DeliveryDelayQueue(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
     return await publish(delivery.message(queue: queue), log)
   }
 

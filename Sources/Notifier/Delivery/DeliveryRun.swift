@@ -47,7 +47,7 @@ final class DeliveryRun {
       return await settle(dependencies.bury(message, .malformed, context.log))
     }
     let now = context.now()
-    switch DeliveryDelay(due: delivery.due, now: now) {
+    switch DeliveryDelayQueue(due: delivery.due, now: now) {
     case .tier: await settle(dependencies.enqueue(delivery, now: now, context.log))
     case .onLoop(let time): await settle(wait(delivery, time))
     case nil: await settle(deliver(delivery))
@@ -98,7 +98,7 @@ final class DeliveryRun {
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
     let now = context.now()
     var later = delivery
-    later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
+    later.due = now + Int64(DeliveryDelayQueue.parking(delivery.parks).wholeMilliseconds)
     later.parks += 1
     note(delivery, later.due)
     return await dependencies.enqueue(later, now: now, context.log)

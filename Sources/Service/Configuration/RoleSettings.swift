@@ -203,7 +203,7 @@ public struct WorkerSettings: Sendable {
       "Age at which an open synchronization that no queue seems to hold is enqueued again.")
     // A copy of a job may wait for the longest delay while the original is finalized, and must find its status.
     let retry = retrySchedule.max() ?? .zero
-    let longest = retry + JobDelay.tolerance(of: retry) + sweepAfter
+    let longest = retry + JobDelayQueue.tolerance(of: retry) + sweepAfter
     if statusRetention < longest + .seconds(30) {
       reader.note(
         "worker.statusRetentionSeconds",

@@ -15,7 +15,7 @@ extension JobRun {
     dependencies.onJoin()
     guard !received.hasCopy else { return }
     dependencies.metrics.retries.count(RetryCause.budget.rawValue)
-    await publish(attempt, JobDelay(atLeast: JobCopy.returns(after: expected)), isUntried: true, copy: copy)
+    await publish(attempt, JobDelayQueue(atLeast: JobCopy.returns(after: expected)), isUntried: true, copy: copy)
   }
 
   /// Delays the job, and acknowledges this delivery.
@@ -25,7 +25,7 @@ extension JobRun {
     let isUntried = !hasRun && Self.withoutRun.contains(cause)
     // A copy that could not run is still the copy.
     await publish(
-      next, JobDelay(wait, now: now, isInLine: cause == .unauthorized), isUntried: isUntried,
+      next, JobDelayQueue(wait, now: now, isInLine: cause == .unauthorized), isUntried: isUntried,
       copy: isUntried ? JobMessage.copy(received.delivery) : nil)
   }
 
@@ -33,12 +33,12 @@ extension JobRun {
   private static let withoutRun: Set<RetryCause> = [.busy, .storeUnavailable, .newerFormat]
 
   /// Puts a job off again that has not waited long enough behind one delay queue.
-  func goOn(_ delay: JobDelay) async {
+  func goOn(_ delay: JobDelayQueue) async {
     await publish(attempt, delay, isUntried: true, copy: JobMessage.copy(received.delivery))
   }
 
   /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
-  private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool, copy: String?) async {
+  private func publish(_ next: Int, _ delay: JobDelayQueue, isUntried: Bool, copy: String?) async {
     let queue = dependencies.topology.jobDelay(delay.tier)
     do {
       let message = JobMessage.message(

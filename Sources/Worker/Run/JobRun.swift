@@ -63,7 +63,7 @@ final class JobRun {
   }
 
   func run() async {
-    if let delay = JobDelay(due: JobMessage.due(received.delivery), now: now) { return await goOn(delay) }
+    if let delay = JobDelayQueue(due: JobMessage.due(received.delivery), now: now) { return await goOn(delay) }
     if attempt == 1, !received.delivery.isRedelivered, !copy.isDelivered {
       dependencies.metrics.queueWait.observe(age.inSeconds)
     }
@@ -234,7 +234,7 @@ final class JobRun {
     let wait = cause == .unauthorized ? max(asked, await turn()) : asked
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
-    let latest = wait + JobDelay.tolerance(of: wait)
+    let latest = wait + JobDelayQueue.tolerance(of: wait)
     let hasRun = next > attempt || cause == .unauthorized
     await release(isRetrying: hasRun, after: latest, isRun: hasRun, route: route, cause: cause)
     await keepInLedger(latest)

@@ -8,7 +8,7 @@ import TestSupport
 /// What the fleet coordinates, in the tests' Redis and under a prefix of its own.
 @LoopActor
 struct CoordinationOnRedis {
-  let claims: Claims
+  let claims: TransactionClaims
   let leases: Leases
   let open: OpenSynchronizations
   let copies: CustomerCopies
@@ -18,7 +18,7 @@ struct CoordinationOnRedis {
   let prefix: String
 
   init(_ redis: RedisClient, prefix: String) {
-    claims = Claims(redis, prefix: prefix)
+    claims = TransactionClaims(redis, prefix: prefix)
     leases = Leases(redis, prefix: prefix)
     open = OpenSynchronizations(redis, prefix: prefix)
     copies = CustomerCopies(redis, prefix: prefix)

@@ -23,7 +23,7 @@ struct LimitTests {
 
   /// Registers at one of two gateways.
   private func take(_ test: CoordinationOnRedis, _ job: Job, _ limits: RegistrationLimits) async throws -> ClaimAnswer {
-    try await Claims(test.redis, prefix: test.prefix).take(
+    try await TransactionClaims(test.redis, prefix: test.prefix).take(
       job, checksCustomer: false, limits: limits, sweepAfter: hour)
   }
 

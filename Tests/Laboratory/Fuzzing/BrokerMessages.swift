@@ -38,7 +38,7 @@ enum BrokerMessages {
 
   private static func read(_ message: AMQPDelivery) {
     if let (job, attempt) = try? JobMessage.read(message, doors: DoorRegistry.catalog) {
-      _ = JobDelay(due: JobMessage.due(message), now: now)
+      _ = JobDelayQueue(due: JobMessage.due(message), now: now)
       _ = JobMessage.message(job, attempt: attempt, queue: "q", due: JobMessage.due(message))
       _ = (job.claim.encoded, max(0, now.subtracting(job.registeredAt)))
       let policy = RetryPolicy(schedule: [.seconds(1), .seconds(3600)], notFoundRetries: 2)
@@ -48,7 +48,7 @@ enum BrokerMessages {
     _ = JobMessage.dead(message, reason: "r", queue: "q")
     _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.result)
     guard var delivery = try? Delivery(message) else { return }
-    _ = (DeliveryDelay(due: delivery.due, now: now), DeliveryDelay.parking(delivery.parks), delivery.notification)
+    _ = (DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.parking(delivery.parks), delivery.notification)
     for format in DoorRegistry.catalog.formats {
       let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [.init(key: [1])])
       _ = WebhookPayload(delivery, endpoint, keys: [[1]])

@@ -32,7 +32,7 @@ final class Backend {
       budgets: ["transaction-info", "subscription-statuses"].map { CallBudget(endpoint: $0, perSecond: 100_000) })
   }
 
-  let claims: Claims
+  let claims: TransactionClaims
   let leases: Leases
   let topology: Topology
   let publisher: AMQPPublisher
@@ -42,7 +42,7 @@ final class Backend {
   init(_ place: Place) {
     self.place = place
     redis = RedisClient(place.store)
-    claims = Claims(redis, prefix: Self.keyPrefix)
+    claims = TransactionClaims(redis, prefix: Self.keyPrefix)
     leases = Leases(redis, prefix: Self.keyPrefix)
     let topology = Topology(prefix: place.prefix)
     self.topology = topology

@@ -1,6 +1,6 @@
 /// How a delivery waits. It goes through as many delay queues as it needs, none longer than the rest of the wait. The
 /// last second passes on the loop.
-public enum DeliveryDelay: Sendable, Equatable {
+public enum DeliveryDelayQueue: Sendable, Equatable {
   /// The rest of the wait; less than a second.
   case onLoop(Duration)
   /// The queue of this tier comes next.
@@ -15,7 +15,7 @@ public enum DeliveryDelay: Sendable, Equatable {
   public init?(due: Int64?, now: Int64) {
     guard let due, due > now else { return nil }
     let left = Duration.milliseconds(min(due - now, Self.longest))
-    self = DelayTiers.longest(within: left).map(DeliveryDelay.tier) ?? .onLoop(left)
+    self = DelayTiers.longest(within: left).map(DeliveryDelayQueue.tier) ?? .onLoop(left)
   }
 
   /// Longer than any schedule: a later time comes from a wrong clock.

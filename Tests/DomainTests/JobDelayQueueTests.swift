@@ -2,18 +2,18 @@ import Domain
 import Testing
 
 /// How a job waits for any time with only a few queues.
-struct JobDelayTests {
+struct JobDelayQueueTests {
   private static let now: Int64 = 1_700_000_000_000
 
   /// Follows a wait from queue to queue and returns the tiers, in seconds.
   private func way(_ wait: Duration, now: Int64 = now) -> [Int] {
     var tiers: [Int] = []
     var time = now
-    var next: JobDelay? = JobDelay(wait, now: now)
+    var next: JobDelayQueue? = JobDelayQueue(wait, now: now)
     while let delay = next {
       tiers.append(Int(delay.tier / .seconds(1)))
       time += Int64(delay.tier / .milliseconds(1))
-      next = JobDelay(due: delay.due, now: time)
+      next = JobDelayQueue(due: delay.due, now: time)
     }
     return tiers
   }
@@ -32,12 +32,12 @@ struct JobDelayTests {
   @Test func `waits in a line are rounded less`() {
     for (asked, rough, fine) in [(701_000, 720_000, 705_000), (10_000_000, 10_200_000, 10_020_000)] {
       func end(_ isInLine: Bool) -> Int64? {
-        JobDelay(.milliseconds(asked), now: Self.now, isInLine: isInLine).due.map { $0 - Self.now }
+        JobDelayQueue(.milliseconds(asked), now: Self.now, isInLine: isInLine).due.map { $0 - Self.now }
       }
       #expect(end(false) == Int64(rough) && end(true) == Int64(fine))
     }
     for asked in stride(from: 1, through: 36_000, by: 7) {
-      let delay = JobDelay(.seconds(asked), now: Self.now, isInLine: true)
+      let delay = JobDelayQueue(.seconds(asked), now: Self.now, isInLine: true)
       let late = (delay.due ?? Self.now + Int64(delay.tier / .milliseconds(1))) - Self.now - Int64(asked) * 1000
       #expect(late >= 0 && late <= max(1000, Int64(asked) * 10))
     }
@@ -56,22 +56,22 @@ struct JobDelayTests {
   }
 
   @Test func theLastQueueEndsTheWaitWhateverTheClockSays() {
-    #expect(JobDelay(.seconds(30), now: Self.now).due == nil)
-    #expect(JobDelay(.milliseconds(200), now: Self.now).due == nil)
-    #expect(JobDelay(.seconds(31), now: Self.now).due == Self.now + 32_000)
+    #expect(JobDelayQueue(.seconds(30), now: Self.now).due == nil)
+    #expect(JobDelayQueue(.milliseconds(200), now: Self.now).due == nil)
+    #expect(JobDelayQueue(.seconds(31), now: Self.now).due == Self.now + 32_000)
   }
 
   @Test func whatIsDueWaitsNoMore() {
-    #expect(JobDelay(due: nil, now: Self.now) == nil)
-    #expect(JobDelay(due: Self.now, now: Self.now) == nil)
-    #expect(JobDelay(due: Self.now - 1, now: Self.now) == nil)
-    #expect(JobDelay(due: .min, now: Self.now) == nil)
-    #expect(JobDelay(due: Self.now + 1, now: Self.now)?.tier == .seconds(1))
+    #expect(JobDelayQueue(due: nil, now: Self.now) == nil)
+    #expect(JobDelayQueue(due: Self.now, now: Self.now) == nil)
+    #expect(JobDelayQueue(due: Self.now - 1, now: Self.now) == nil)
+    #expect(JobDelayQueue(due: .min, now: Self.now) == nil)
+    #expect(JobDelayQueue(due: Self.now + 1, now: Self.now)?.tier == .seconds(1))
   }
 
   @Test func aTimeFarOffIsNoTrap() {
-    #expect(JobDelay(due: .max, now: Self.now)?.tier == .seconds(1800))
-    #expect(JobDelay(due: .max, now: -1)?.tier == .seconds(1800))
-    #expect(JobDelay(.seconds(Int64.max), now: Self.now).due == Self.now + 30 * 86_400_000)
+    #expect(JobDelayQueue(due: .max, now: Self.now)?.tier == .seconds(1800))
+    #expect(JobDelayQueue(due: .max, now: -1)?.tier == .seconds(1800))
+    #expect(JobDelayQueue(.seconds(Int64.max), now: Self.now).due == Self.now + 30 * 86_400_000)
   }
 }

@@ -1,6 +1,6 @@
-/// How a job waits. It goes through as many delay queues as it needs. It never runs early, and at most a second or a
-/// tenth of the wait late.
-public struct JobDelay: Sendable, Equatable {
+/// How a job waits at the broker: in which delay queues. It goes through as many as it needs. It never runs early, and
+/// at most a second or a tenth of the wait late, unless its caller asks for one queue only.
+public struct JobDelayQueue: Sendable, Equatable {
   /// The queue of this tier comes next.
   public let tier: Duration
   /// When the wait ends, in milliseconds since 1970, if it goes on behind that queue; `nil` when the job runs then.

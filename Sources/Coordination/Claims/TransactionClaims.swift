@@ -7,7 +7,7 @@ public import Redis
 /// Each change of state is one script, so it happens whole or not at all. Every method throws `RedisError`. After an
 /// error the script may have run or not. Every script may run again.
 @LoopActor
-public final class Claims {
+public final class TransactionClaims {
   private let redis: RedisClient
   private let keys: Keys
 
