@@ -289,10 +289,28 @@ struct JobRunTests {
     bench.attempts = [
       PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20))), JobRunBench.attempt(),
     ]
+    let call = CallGrant(place: "app|Production", endpoint: "info")
+    bench.leases.answers = [.success(.taken(Lease(fence: 5, route: nil, call: call)))]
     let delivery = await bench.run()
     #expect(bench.asked == 2 && bench.leases.askedForLease.count == 2)
     #expect(bench.broker.queues.filter { $0.contains("delay") }.isEmpty)
     #expect(bench.leases.finalized.count == 1 && delivery.fate == .acknowledged)
+  }
+
+  @Test func `a run that may ask no place in the line waits at the broker, and does not ask again at once`() async {
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .seconds(5)))]
+    let delivery = await bench.run()
+    #expect(bench.asked == 1 && bench.leases.askedForLease.count == 2)
+    #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
+    #expect(bench.leases.released.count == 2 && delivery.fate == .acknowledged)
+  }
+
+  @Test func `a copy that fails is replaced by a message of its own`() async {
+    let message = JobMessage.message(JobRunBench.job, attempt: 1, queue: "cs.jobs", copy: "c")
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
+    await JobRun.work(on: DeliveryByValue(message.body, message.headers), with: bench.dependencies)
+    #expect(bench.broker.messages.map { $0.headers["countersign-copy"] } == [nil])
+    #expect(bench.leases.forgotten == ["c"])
   }
 
   @Test func `a job whose id has become another registration's is buried`() async {

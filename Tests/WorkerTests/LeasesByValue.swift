@@ -25,6 +25,7 @@ final class LeasesByValue: JobLeases {
   private(set) var askedPlaces: [[CallPlace]] = []
   /// The copy that each job has, or would have in the line.
   private(set) var askedCopies: [JobCopy] = []
+  private(set) var forgotten: [String] = []
   private(set) var finalized: [FinalizedJob] = []
   private(set) var released: [Release] = []
   private(set) var renewed: [SynchronizationId] = []
@@ -72,6 +73,8 @@ final class LeasesByValue: JobLeases {
   ) async throws {
     released.append(Release(isRetrying: isRetrying, isRun: isRun, sweepAfter: sweepAfter, route: route))
   }
+
+  func forget(_ copy: JobCopy, of job: Job) async throws { forgotten.append(copy.id) }
 
   func finalize(_ job: FinalizedJob) async throws {
     whileFinalizing()

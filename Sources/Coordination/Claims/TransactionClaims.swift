@@ -33,8 +33,7 @@ public final class TransactionClaims {
   ///     not be asked.
   ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
   ///     after that one. One a second is recorded so; the others are held.
-  ///   - limits: those of the publisher and its customers. The rates count each new registration, also one that is
-  ///     held.
+  ///   - limits: those of the publisher and its customers. The rates count what is claimed.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func take(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false,
@@ -60,7 +59,9 @@ public final class TransactionClaims {
           "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId.text,
           "transaction": job.transactionId.text, "job": job.text, "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
-          "publisher": String(job.publisherId), "rate": String(max(1, limits.perSecond)),
+          "publisher": String(job.publisherId), "countsForCustomer": job.countsForCustomer ? "1" : "0",
+          "isByApp": job.asker == .app ? "1" : "0",
+          "rate": String(max(1, limits.perSecond)),
           "customerRate": job.isByCustomer ? String(max(1, limits.perSecondOfCustomer)) : "0",
           "mostOfCustomer": String(limits.openOfCustomer), "mostOfPublisher": String(limits.openOfPublisher),
         ]
@@ -135,7 +136,9 @@ extension RedisScript {
     ],
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
-      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "rate", "customerRate", "mostOfCustomer",
+      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "isByApp", "rate",
+      "customerRate",
+      "mostOfCustomer",
       "mostOfPublisher",
     ],
     """
@@ -161,23 +164,27 @@ extension RedisScript {
     local holder = redis.call('GET', claimKey)
     refusal = newerText(claimKey, holder)
     if refusal then return refusal end
-    local wait, used = exceededRate(publisherRateKey, rate, 1000000, micros)
+    -- Whoever has the key of an app leaves a quarter of the publisher's limits to its backend and its customers.
+    local part = isByApp == '1' and 0.75 or 1
+    local wait, used = exceededRate(publisherRateKey, rate, part * 1000000, micros)
     if wait > 0 then return {'limit', '\(Limit.publisherRate.rawValue)', wait} end
+    local usedByCustomer
     if tonumber(customerRate) > 0 then
-      local waitOfCustomer, usedByCustomer = exceededRate(customerRateKey, customerRate, 10000000, micros)
-      if waitOfCustomer > 0 then return {'limit', '\(Limit.customerRate.rawValue)', waitOfCustomer} end
-      noteRate(customerRateKey, usedByCustomer, micros)
+      wait, usedByCustomer = exceededRate(customerRateKey, customerRate, 10000000, micros)
+      if wait > 0 then return {'limit', '\(Limit.customerRate.rawValue)', wait} end
     end
-    noteRate(publisherRateKey, used, micros)
     if holder and isShared == '0' then return {'held', holder} end
-    local limit = exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
+    local limit = exceededCount(limitsKey, countsForCustomer == '1' and customerOpenKey, openKey, prefix, publisher,
+      mostOfCustomer, part * mostOfPublisher)
     if limit then return {'limit', limit, 2000} end
     if not holder then
       redis.call('SET', claimKey, claim, 'PX', duration)
     elseif not redis.call('SET', sharedKey, 1, 'NX', 'PX', 1000) then
       return {'held', holder}
     end
-    noteOpen(limitsKey, customerOpenKey, publisher, customer, member)
+    noteRate(publisherRateKey, used, micros)
+    if usedByCustomer then noteRate(customerRateKey, usedByCustomer, micros) end
+    noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
       'job', job, 'traceparent', traceparent, 'kind', kind)
     redis.call('ZADD', openKey, millis + sweepAfter, member)

@@ -37,7 +37,9 @@ final class FinalizedJobs {
           keys.open(job.publisherId, job.customerId),
         ]
       },
-      arguments: ["copyLasts": String(copyLasts.wholeMilliseconds)],
+      arguments: [
+        "copyLasts": String(copyLasts.wholeMilliseconds), "lineCopyLasts": String(JobCopy.lasts.wholeMilliseconds),
+      ],
       moreArguments: all.flatMap { finalized in
         let (job, fresh) = (finalized.job, finalized.fresh)
         return [
@@ -55,7 +57,7 @@ extension RedisScript {
   fileprivate static let finalize = RedisScript(
     "finalize", functions: [.clock, .readRecord, .writeRecord, .openCounts], keys: ["openKey", "limitsKey"],
     moreKeys: "firstKey",
-    arguments: ["copyLasts"], moreArguments: "firstArgument",
+    arguments: ["copyLasts", "lineCopyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
     local members = {}
@@ -71,7 +73,7 @@ extension RedisScript {
     for number = 0, (#KEYS - firstKey + 1) / 4 - 1 do
       local key, argument = firstKey + 4 * number, firstArgument + 8 * number
       local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
-      local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
+      local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion', 'copy')
       if (state[2] or '1') == '1' then
         endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
           ARGV[argument + 6], ARGV[argument + 7])
@@ -83,7 +85,8 @@ extension RedisScript {
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
           redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause',
             'line', 'copy', 'attempt', 'joined', 'deliveries')
-          redis.call('PEXPIRE', synchronizationKey, copyLasts)
+          -- The copy of a job that was in the line must find the end.
+          redis.call('PEXPIRE', synchronizationKey, state[3] and math.max(copyLasts, lineCopyLasts) or copyLasts)
         end
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end
         members[#members + 1] = ARGV[argument + 2]

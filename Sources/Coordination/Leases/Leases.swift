@@ -59,11 +59,11 @@ public final class Leases {
       arguments: [
         "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
-        "customer": job.customerId.text, "transaction": transaction.text, "job": job.text,
+        "customer": job.customerId.text, "party": job.party, "transaction": transaction.text, "job": job.text,
         "traceparent": job.traceparent ?? "", "kind": job.kind.rawValue,
         "wasRedelivered": wasRedelivered ? "1" : "0", "publisher": String(publisher),
         "age": String(job.registeredAt), "attempt": String(attempt), "isDelivered": isDelivered ? "1" : "0",
-        "isCopy": copy.isDelivered ? "1" : "0", "copy": copy.id,
+        "isCopy": copy.isDelivered ? "1" : "0", "copy": copy.id, "countsForCustomer": job.countsForCustomer ? "1" : "0",
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
@@ -117,6 +117,13 @@ public final class Leases {
       ])
   }
 
+  /// Notes that the copy of a job at the broker is needed no more: another message has taken its place.
+  public func forget(_ copy: JobCopy, of job: Job) async throws {
+    _ = try await redis.run(
+      .forgetCopy, keys: ["synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId)],
+      arguments: ["copy": copy.id])
+  }
+
   /// Takes a finalized synchronization out of Redis. The claim, the open entry and the lease go in one step.
   public func finalize(_ job: FinalizedJob) async throws { try await finalized.add(job) }
 
@@ -137,8 +144,9 @@ extension RedisScript {
       "customerOpenKey",
     ],
     arguments: [
-      "prefix", "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "kind",
-      "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
+      "prefix", "duration", "claim", "member", "sweepAfter", "customer", "party", "transaction", "job", "traceparent",
+      "kind", "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
+      "countsForCustomer",
     ],
     moreArguments: "firstBudget",
     """
@@ -147,7 +155,7 @@ extension RedisScript {
       if not status then
         redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
           'job', job, 'traceparent', traceparent, 'kind', kind)
-        noteOpen(limitsKey, customerOpenKey, publisher, customer, member)
+        noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
       end
       if not holder then
         redis.call('SET', claimKey, claim)
@@ -156,10 +164,9 @@ extension RedisScript {
       end
     end
 
-    -- Returns place, endpoint and wait of the first call, and the line to wait in with its budgets. The place of the
-    -- route comes before the first place. In that place the endpoint of the route comes before the others.
-    local function firstCall(route, micros)
-      if #ARGV < firstBudget then return '', '', 0 end
+    -- Returns the place of the first call, its budgets, and the line to wait in with the text of these. The place of
+    -- the route comes before the first place. In that place the endpoint of the route comes before the others.
+    local function firstPlace(route)
       local place = ARGV[firstBudget]
       local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
       for index = firstBudget, #ARGV, 3 do
@@ -174,11 +181,8 @@ extension RedisScript {
           if at == place and only == budget[1] then named[1] = budget end
         end
       end
-      local line, text = place, table.concat(texts, ' ')
-      if #named > 0 then budgets, line, text = named, place .. '|' .. only, only .. ' ' .. named[1][2] end
-      if redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then return place, '', 1, line, text end
-      local endpoint, wait = grant(budgetsKey, place, budgets, micros)
-      return place, endpoint, wait, line, text
+      if #named > 0 then return place, named, place .. '|' .. only, only .. ' ' .. named[1][2] end
+      return place, budgets, place, table.concat(texts, ' ')
     end
 
     -- A job in the line has a copy at the broker, which comes back when the wait should long be over. The sweep comes
@@ -190,7 +194,7 @@ extension RedisScript {
     end
 
     local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held',
-      'recordVersion', 'deliveries', 'line', 'copy')
+      'recordVersion', 'deliveries', 'line', 'copy', 'joined')
     local refusal = newer(synchronizationKey, known[6])
     if refusal then return refusal end
     local status = known[1]
@@ -210,23 +214,41 @@ extension RedisScript {
     if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
     restore(status, kept[2])
     local deliveries = (known[7] or 0) + isDelivered
-    if known[8] then
-      redis.call('HSET', synchronizationKey, 'copy', copy, 'deliveries', deliveries)
-      return waitInLine(known[8], millis)
-    end
-    local place, endpoint, wait, line, budgets = '', '', 0, '', ''
-    if tonumber(freshUntil) <= millis then place, endpoint, wait, line, budgets = firstCall(route, micros) end
-    if wait > 0 then
-      joinLine(linesKey, prefix, line, budgets,
-        {publisher = publisher, customer = customer, member = member, age = age}, millis + wait)
-      redis.call('HSET', synchronizationKey, 'line', line, 'copy', copy, 'attempt', attempt, 'joined', millis,
-        'deliveries', deliveries)
-      return waitInLine(line, millis)
-    end
     local crashes = tonumber(known[4] or 0)
     if (wasRedelivered == '1' or isCopy == '1') and known[5] then crashes = crashes + 1 end
+    local place, endpoint = '', ''
+    if tonumber(freshUntil) <= millis and #ARGV >= firstBudget then
+      local budgets, line, text, wait
+      place, budgets, line, text = firstPlace(route)
+      if known[8] == line then
+        wait = 1
+      elseif redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then
+        wait = 1
+      else
+        endpoint, wait = grant(budgetsKey, place, budgets, micros)
+      end
+      if wait > 0 then
+        -- Also a job that is in the line by its record: the line may have lost it.
+        joinLine(linesKey, prefix, line, text, {publisher = publisher, customer = party, member = member, age = age},
+          millis + wait)
+        redis.call('HSET', synchronizationKey, 'line', line, 'copy', copy, 'attempt', attempt, 'crashes', crashes,
+          'joined', known[10] or millis, 'deliveries', deliveries)
+        redis.call('HDEL', synchronizationKey, 'held')
+        return waitInLine(line, millis)
+      end
+    end
+    if known[8] then redis.call('HDEL', synchronizationKey, 'line', 'joined') end
+    -- A message that runs and is no copy takes the place of every copy.
+    if known[9] and isCopy == '0' then redis.call('HDEL', synchronizationKey, 'copy') end
     redis.call('ZADD', openKey, millis + sweepAfter, member)
     return giveLease(transactionKey, synchronizationKey, kept[1], crashes, duration, place, endpoint, deliveries)
+    """)
+
+  fileprivate static let forgetCopy = RedisScript(
+    "forget copy", keys: ["synchronizationKey"], arguments: ["copy"],
+    """
+    if redis.call('HGET', synchronizationKey, 'copy') ~= copy then return 0 end
+    return redis.call('HDEL', synchronizationKey, 'copy')
     """)
 
   fileprivate static let renewLeases = RedisScript(

@@ -7,14 +7,18 @@ import Redis
 /// - `open:PUBLISHER:CUSTOMER`, a set: the synchronizations of a customer that are not finalized.
 /// - `rate:PUBLISHER` and `rate:PUBLISHER:CUSTOMER`, strings: until when each rate is used up, in microseconds.
 extension LuaFunction {
-  /// Lua: `noteOpen(limitsKey, customerOpenKey, publisher, customer, member)` counts a synchronization that begins.
+  /// Lua: `noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)` counts a synchronization that
+  /// begins.
   ///
   /// `noteClosed(limitsKey, customerOpenKey, publisher, member)` counts one that has ended.
   static let openCounts = LuaFunction(
     """
-    local function noteOpen(limitsKey, customerOpenKey, publisher, customer, member)
+    local function noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
       redis.call('HINCRBY', limitsKey, 'open:' .. publisher, 1)
-      if customer ~= '' then redis.call('SADD', customerOpenKey, member) end
+      if countsForCustomer ~= '1' then return end
+      redis.call('SADD', customerOpenKey, member)
+      -- No job is open for longer. A process of an earlier version takes nothing out.
+      redis.call('EXPIRE', customerOpenKey, 31 * 86400)
     end
     local function noteClosed(limitsKey, customerOpenKey, publisher, member)
       redis.call('SREM', customerOpenKey, member)
@@ -40,19 +44,23 @@ extension LuaFunction {
     """)
 
   /// Lua: `exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)`
-  /// returns the name of the limit that one more open synchronization exceeds, or nothing.
+  /// returns the name of the limit that one more open synchronization exceeds, or nothing. Without a customer's key it
+  /// asks for the publisher's only.
   ///
-  /// A process of an earlier version ends synchronizations without counting them. So whoever meets a limit looks which
-  /// of a customer's are still open, and that no publisher has more than all publishers together.
+  /// A process of an earlier version ends synchronizations without counting them. So whoever meets a limit looks
+  /// whether some of a customer's are still open, and that no publisher has more than all publishers together.
   static let exceededCount = LuaFunction(
     """
-    local function exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
-      if redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then
-        for _, member in ipairs(redis.call('SMEMBERS', customerOpenKey)) do
+    local function exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer,
+        mostOfPublisher)
+      if customerOpenKey and redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then
+        for _, member in ipairs(redis.call('SRANDMEMBER', customerOpenKey, 10)) do
           local status = redis.call('HGET', prefix .. 'sync:' .. member, 'status')
           if not status or status == 'finalized' then redis.call('SREM', customerOpenKey, member) end
         end
-        if redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then return '\(Limit.customerOpen.rawValue)' end
+        if redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then
+          return '\(Limit.customerOpen.rawValue)'
+        end
       end
       local field = 'open:' .. publisher
       local open = tonumber(redis.call('HGET', limitsKey, field) or 0)

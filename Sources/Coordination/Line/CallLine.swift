@@ -30,16 +30,15 @@ public final class CallLine {
   /// - Parameters:
   ///   - limit: the most jobs; ``mostAtOnce`` at most.
   ///   - duration: of the leases.
-  ///   - sweepAfter: when the sweep may look at a synchronization.
   ///   - doors: those of this build.
   public func next(
-    _ limit: Int, for duration: Duration, sweepAfter: Duration, doors: DoorCatalog
+    _ limit: Int, for duration: Duration, doors: DoorCatalog
   ) async throws -> AwaitedJobs {
     let reply = try await redis.run(
       .nextInLine, keys: ["linesKey": keys.lines, "openKey": keys.open, "budgetsKey": keys.budgets],
       arguments: [
         "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds),
-        "sweepAfter": String(sweepAfter.wholeMilliseconds), "limit": String(min(max(1, limit), Self.mostAtOnce)),
+        "limit": String(min(max(1, limit), Self.mostAtOnce)),
       ])
     guard let answer = AwaitedJobs(reply, doors: doors) else {
       throw RedisError.unexpected(reply.array ?? [], "next in line")
@@ -53,13 +52,6 @@ public final class CallLine {
     guard let count = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "count line") }
     return Int(clamping: count)
   }
-
-  /// Notes that the copy of a job at the broker is needed no more: another message has taken its place.
-  public func forget(copy: String, of job: Job) async throws {
-    _ = try await redis.run(
-      .forgetCopy, keys: ["synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId)],
-      arguments: ["copy": copy])
-  }
 }
 
 extension RedisScript {
@@ -68,83 +60,106 @@ extension RedisScript {
     functions: [
       .clock, .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .firstInLine, .leaveLine,
     ],
-    keys: ["linesKey", "openKey", "budgetsKey"], arguments: ["prefix", "duration", "sweepAfter", "limit"],
+    keys: ["linesKey", "openKey", "budgetsKey"], arguments: ["prefix", "duration", "limit"],
     """
     local millis, micros = clock()
     local found, looks = {}, 0
     limit = tonumber(limit)
 
-    -- Returns the waiting synchronization of a job in a line, or nothing if the job waits there no more.
+    -- Returns the waiting synchronization of a job in a line, or nothing and whether only a newer process can read it.
     local function waiting(name, job)
-      if not job.member then return end
+      if not job.member then return nil, false end
       local key = prefix .. 'sync:' .. job.member
       local state = redis.call('HMGET', key, 'status', 'job', 'transaction', 'line', 'recordVersion', 'crashes', 'copy',
         'attempt', 'joined', 'deliveries')
-      if not state[1] or state[1] == 'finalized' or not state[2] or state[4] ~= name then return end
-      if newer(key, state[5]) then return end
+      if newer(key, state[5]) then return nil, true end
+      if not state[1] or state[1] == 'finalized' or not state[2] or state[4] ~= name then return nil, false end
       local transactionKey = prefix .. 'transaction:' .. job.publisher .. ':' .. state[3]
       local kept = redis.call('GET', transactionKey)
-      if newerText(transactionKey, kept) then return end
+      if newerText(transactionKey, kept) then return nil, true end
+      local last, untilWhen, freshUntil = readRecord(kept)
+      if not last then return nil, false end
       return {key = key, transactionKey = transactionKey, job = state[2], crashes = tonumber(state[6] or 0),
-        copy = state[7] or '', attempt = state[8] or '1', joined = state[9] or millis,
-        deliveries = state[10] or 1, kept = kept}
+        copy = state[7] or '', attempt = state[8] or '1', joined = state[9] or millis, deliveries = state[10] or 1,
+        kept = kept, isBusy = tonumber(untilWhen) > millis, isFresh = tonumber(freshUntil) > millis}
     end
 
-    -- Gives out jobs of a line until a budget has no call left.
-    local function give(name, most)
-      local line = prefix .. 'line:' .. name
+    -- A line that is due: its name, its key, its place and budgets, and when it had a turn last.
+    local function open(name)
+      local key = prefix .. 'line:' .. name
+      local state = redis.call('HMGET', key, 'budgets', 'served')
       local place, only = string.match(name, '^([^|]*|[^|]*)|?(.*)$')
       local budgets = {}
-      for endpoint, rate in string.gmatch(redis.call('HGET', line, 'budgets') or '', '([^ ]+) ([^ ]+)') do
+      for endpoint, rate in string.gmatch(state[1] or '', '([^ ]+) ([^ ]+)') do
         if only == '' or only == endpoint then budgets[#budgets + 1] = {endpoint, rate} end
       end
-      local due = millis
-      while most > 0 and looks < 4 * limit do
-        looks = looks + 1
-        local job = firstInLine(line)
-        if not job then
-          redis.call('DEL', line)
-          redis.call('ZREM', linesKey, name)
-          return
-        end
-        local synchronization = waiting(name, job)
-        if not synchronization then
-          leaveLine(line, job)
-          endTurn(line, job)
-        else
-          local last, untilWhen, freshUntil, original, environment, route = readRecord(synchronization.kept)
-          local isFresh = tonumber(freshUntil) > millis
-          if tonumber(untilWhen) > millis then
-            -- Another synchronization of the transaction runs. Its end may be a moment away.
-            endTurn(line, job)
-            due = millis + 250
-            most = most - 1
-          else
-            local endpoint, wait = '', 0
-            if not isFresh then endpoint, wait = grant(budgetsKey, place, budgets, micros) end
-            if wait > 0 then
-              due = millis + wait
-              break
-            end
-            leaveLine(line, job)
-            endTurn(line, job)
-            redis.call('HDEL', synchronization.key, 'line', 'joined')
-            redis.call('ZADD', openKey, millis + sweepAfter, job.member)
-            found[#found + 1] = {synchronization.job, synchronization.attempt, synchronization.copy,
-              millis - synchronization.joined,
-              giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept,
-                synchronization.crashes, duration, place, endpoint, synchronization.deliveries)}
-            most = most - 1
-            due = millis
-          end
-        end
-      end
-      redis.call('ZADD', linesKey, 'XX', due, name)
+      return {name = name, key = key, place = place, budgets = budgets, served = tonumber(state[2] or 0), seen = {}}
     end
 
-    local due = redis.call('ZRANGEBYSCORE', linesKey, '-inf', millis, 'LIMIT', 0, limit)
-    for index, name in ipairs(due) do
-      give(name, math.max(1, math.floor((limit - #found) / (#due - index + 1))))
+    -- Gives out one job of a line. Returns whether the line may have another one now.
+    local function giveOne(line)
+      while looks < 4 * limit do
+        looks = looks + 1
+        local job = firstInLine(line.key)
+        if not job then
+          redis.call('DEL', line.key)
+          redis.call('ZREM', linesKey, line.name)
+          line.isGone = true
+          return false
+        end
+        local synchronization, isNewer = waiting(line.name, job)
+        if not synchronization and not isNewer then
+          leaveLine(line.key, job)
+          endTurn(line.key, job)
+        elseif isNewer or synchronization.isBusy then
+          -- A newer process takes it, or the end of another run of the transaction may be a moment away.
+          line.due = math.max(line.due or 0, millis + 250)
+          if line.seen[job.member] then return false end
+          line.seen[job.member] = true
+          redis.call('ZADD', line.key .. ':' .. job.publisher .. ':' .. job.customer, 'XX', millis, job.member)
+          endTurn(line.key, job)
+        else
+          local endpoint, wait = '', 0
+          if not synchronization.isFresh then
+            endpoint, wait = grant(budgetsKey, line.place, line.budgets, micros)
+          end
+          if wait > 0 then
+            line.due = millis + wait
+            return false
+          end
+          leaveLine(line.key, job)
+          endTurn(line.key, job)
+          redis.call('HSET', line.key, 'served', string.format('%.0f', micros + #found))
+          redis.call('HDEL', synchronization.key, 'line', 'joined')
+          -- Soon: if this answer does not arrive, nobody has the job. The first renewal of the lease puts it off.
+          redis.call('ZADD', openKey, millis + duration + 10000, job.member)
+          found[#found + 1] = {synchronization.job, synchronization.attempt, synchronization.copy,
+            millis - synchronization.joined,
+            giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept,
+              synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries)}
+          return true
+        end
+      end
+      return false
+    end
+
+    -- A line that has just come due waits for the same budgets as those that are. Of all of them, the one that had a
+    -- turn longest ago goes first, and each gives one job a round: so no line of a place keeps calls from another.
+    local lines = {}
+    for _, name in ipairs(redis.call('ZRANGEBYSCORE', linesKey, '-inf', millis + 25, 'LIMIT', 0, limit)) do
+      lines[#lines + 1] = open(name)
+    end
+    table.sort(lines, function(one, other) return one.served < other.served end)
+    local rest = lines
+    while #rest > 0 and #found < limit do
+      local again = {}
+      for _, line in ipairs(rest) do
+        if #found < limit and giveOne(line) then again[#again + 1] = line end
+      end
+      rest = again
+    end
+    for _, line in ipairs(lines) do
+      if not line.isGone then redis.call('ZADD', linesKey, 'XX', line.due or millis, line.name) end
     end
     local earliest = redis.call('ZRANGE', linesKey, 0, 0, 'WITHSCORES')
     return {found, earliest[2] and math.max(0, earliest[2] - millis) or -1}
@@ -158,11 +173,5 @@ extension RedisScript {
       count = count + (redis.call('HGET', prefix .. 'line:' .. name, 'jobs') or 0)
     end
     return count
-    """)
-
-  fileprivate static let forgetCopy = RedisScript(
-    "forget copy", keys: ["synchronizationKey"], arguments: ["copy"],
-    """
-    return redis.call('HGET', synchronizationKey, 'copy') == copy and redis.call('HDEL', synchronizationKey, 'copy') or 0
     """)
 }

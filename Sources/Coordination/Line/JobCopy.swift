@@ -22,6 +22,9 @@ public struct JobCopy: Sendable, Equatable {
     min(expected * 3 / 2 + .seconds(5), longest)
   }
 
+  /// How long Redis tells a copy that its synchronization is finalized: longer than any copy is away.
+  static let lasts = Duration.seconds(2400)
+
   /// A copy that comes back too early goes back for as long again.
   private static let longest = Duration.seconds(1800)
 

@@ -70,7 +70,8 @@ extension LuaFunction {
   static let leaveLine = LuaFunction(
     """
     local function leaveLine(line, job)
-      if job.customer and redis.call('ZREM', line .. ':' .. job.publisher .. ':' .. job.customer, job.member) == 1 then
+      if not job.customer or not job.member then return end
+      if redis.call('ZREM', line .. ':' .. job.publisher .. ':' .. job.customer, job.member) == 1 then
         redis.call('HINCRBY', line, 'jobs', -1)
       end
     end

@@ -22,6 +22,8 @@ public final class Chore: RoleService {
   private var phase = ServicePhase.new
   private var turn = LookTurn()
   private var timer: LoopTimer?
+  /// When the next look comes.
+  private var due = ContinuousClock.now
   private let running = RunningTasks()
 
   /// Creates a chore. Nothing happens before ``start()``.
@@ -43,7 +45,8 @@ public final class Chore: RoleService {
 
   public func start() {
     guard phase.start() else { return }
-    let timer = LoopTimer(at: place) { [weak self] in self?.ask() }
+    let timer = LoopTimer(at: place) { [weak self] in self?.fire() }
+    due = .now + first
     timer.start(after: first, every: interval)
     self.timer = timer
   }
@@ -51,8 +54,12 @@ public final class Chore: RoleService {
   /// Looks at once, or right after the look that runs: somebody knows that there is something to find.
   public func lookNow() { ask(isHint: true) }
 
-  /// Lets the next look come earlier than the interval says.
-  public func look(after pause: Duration) { timer?.start(after: pause, every: interval) }
+  /// Lets the next look come earlier than it would. It never puts a look off: hints without end would keep it away.
+  public func look(after pause: Duration) {
+    guard let timer, .now + pause < due else { return }
+    due = .now + pause
+    timer.start(after: pause, every: interval)
+  }
 
   public func close() {
     guard ending != .last, phase.close() else { return }
@@ -68,6 +75,11 @@ public final class Chore: RoleService {
   private func closeTimer() {
     timer?.close()
     timer = nil
+  }
+
+  private func fire() {
+    due = .now + interval
+    ask()
   }
 
   private func ask(isHint: Bool = false) {

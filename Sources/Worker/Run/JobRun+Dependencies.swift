@@ -21,6 +21,7 @@ protocol JobLeases {
     _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, cause: RetryCause?,
     isRun: Bool
   ) async throws
+  func forget(_ copy: JobCopy, of job: Job) async throws
   func finalize(_ job: FinalizedJob) async throws
 }
 

@@ -30,7 +30,7 @@ extension JobRun {
   }
 
   /// The causes that can put a job off before it runs.
-  private static let withoutRun: Set<RetryCause> = [.busy, .storeUnavailable, .newerFormat]
+  private static let withoutRun: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
 
   /// Puts a job off again that has not waited long enough behind one delay queue.
   func goOn(_ delay: JobDelayQueue) async {
@@ -38,17 +38,29 @@ extension JobRun {
   }
 
   /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
-  private func publish(_ next: Int, _ delay: JobDelayQueue, isUntried: Bool, copy: String?) async {
+  private func publish(_ next: Int, _ delay: JobDelayQueue, isUntried: Bool, copy name: String?) async {
     let queue = dependencies.topology.jobDelay(delay.tier)
     do {
       let message = JobMessage.message(
         job, attempt: next, queue: queue, due: delay.due,
-        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery), copy: copy)
+        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery), copy: name)
       try await dependencies.broker.publishSurely(message)
+      if name == nil { await forgetCopy() }
       received.acknowledge()
     } catch {
       log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
       await received.requeueLater()
+    }
+  }
+
+  /// Notes that a new message has taken the place of the copy. The broker may have the copy still, and it would run
+  /// beside the message.
+  private func forgetCopy() async {
+    guard copy.isDelivered else { return }
+    do {
+      try await dependencies.leases.forget(copy, of: job)
+    } catch {
+      log.debug("the copy of a job is not forgotten", ["cause": .failure(error)])
     }
   }
 

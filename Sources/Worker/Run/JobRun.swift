@@ -43,10 +43,15 @@ final class JobRun {
   }
 
   /// Prepares the run of a job out of the line.
-  convenience init(_ awaited: AwaitedJob, _ received: any JobDelivery, with dependencies: Dependencies) {
+  ///
+  /// - Parameter start: when the line was asked.
+  convenience init(
+    _ awaited: AwaitedJob, askedAt start: ContinuousClock.Instant, _ received: any JobDelivery,
+    with dependencies: Dependencies
+  ) {
     let copy = awaited.copy.isEmpty ? JobCopy() : JobCopy(delivered: awaited.copy)
     self.init(awaited.job, awaited.attempt, copy, received, dependencies)
-    begin(awaited.lease, askedAt: .now)
+    begin(awaited.lease, askedAt: start)
     comesWithLease = true
   }
 
@@ -77,7 +82,7 @@ final class JobRun {
     if !comesWithLease { guard await takeLease() else { return } }
     comesWithLease = false
     publisherThen = publisher
-    if lease.crashes >= Suspects.aloneFrom {
+    if lease.crashes >= Suspects.aloneFrom, place == nil {
       guard await becomeAlone() else { return }
     }
     dependencies.heldLeases.hold(self)
@@ -111,7 +116,8 @@ final class JobRun {
   /// Whether a run before this one has finalized the synchronization and died before it acknowledged the job. Then the
   /// job is off the queue.
   private func wasFinalized() async -> Bool {
-    guard JobMessage.wasRedelivered(received.delivery) else { return false }
+    let mayHaveEnded = JobMessage.wasRedelivered(received.delivery) || copy.isDelivered && !received.hasCopy
+    guard mayHaveEnded else { return false }
     do {
       guard let done = try await dependencies.ledger.find(job) else { return false }
       await end(done, lastingRoute(), nil)
@@ -229,7 +235,7 @@ final class JobRun {
     if cause == .budget {
       // The next call is in the line, or has just come free. The answers so far go along.
       await release(isRetrying: false, after: asked, isRun: false, route: route)
-      return await runBesideOthers()
+      return await goOnWithNextCall(asked)
     }
     let wait = cause == .unauthorized ? max(asked, await turn()) : asked
     // A run that the worker only postponed has proven nothing.
@@ -242,6 +248,18 @@ final class JobRun {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
     await delay(next, wait, cause)
+  }
+
+  /// Takes the lease anew, with the next call. Without one the job is in the line.
+  private func goOnWithNextCall(_ asked: Duration) async {
+    guard await takeLease() else { return }
+    guard lease.call != nil || lease.covered != nil else {
+      // No place may be asked now, and so there is no line.
+      await release(isRetrying: false, after: asked, isRun: false)
+      return await delay(attempt, asked, .budget)
+    }
+    comesWithLease = true
+    await runBesideOthers()
   }
 
   /// The wait for the job's turn among all jobs of the publisher that wait for an app whose key Apple refuses.

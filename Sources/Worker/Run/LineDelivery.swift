@@ -22,16 +22,8 @@ final class LineDelivery: JobDelivery {
     JobMessage.message(awaited.job, attempt: awaited.attempt, queue: line.queue, copy: awaited.copy)
   }
 
-  /// Another message has taken the copy's place, or the job has ended. Without this the copy would run beside it.
-  func acknowledge() {
-    Task.immediate { @LoopActor [line, awaited] in
-      do {
-        try await line.forget(awaited.copy, awaited.job)
-      } catch {
-        line.log.debug("the copy of a job is not forgotten", ["cause": .failure(error)])
-      }
-    }
-  }
+  /// Does nothing: there is no message in hand.
+  func acknowledge() {}
 
   /// Gives the job to another worker at once. The copy would come back later.
   func requeue() { Task.immediate { @LoopActor in await requeueLater() } }

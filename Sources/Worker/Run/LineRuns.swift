@@ -21,8 +21,6 @@ final class LineRuns: RoleService {
     let next: @LoopActor (_ most: Int) async throws -> AwaitedJobs
     /// How many jobs are in the line.
     let count: @LoopActor () async throws -> Int
-    /// Forgets the copy of a job.
-    let forget: @LoopActor (_ copy: String, Job) async throws -> Void
     let publish: @LoopActor (AMQPMessage) async throws -> Void
     let queue: String
     let log: Log
@@ -80,11 +78,12 @@ final class LineRuns: RoleService {
   ///
   /// What the broker delivers may take all places, and wait there for Apple. A quarter is for the line all the same.
   func take() async {
-    let free = max(places - running.count, places / 4 - inHand)
+    let free = max(places - running.count, max(1, places / 4) - inHand)
     guard free > 0, !running.isClosed else { return looks.look(after: Self.shortest * 2) }
+    let start = ContinuousClock.now
     do {
       let found = try await dependencies.next(free)
-      for awaited in found.jobs { begin(awaited) }
+      for awaited in found.jobs { begin(awaited, askedAt: start) }
       if found.unreadable > 0 {
         dependencies.log.warning("left to a newer worker", ["jobs": .int(Int64(found.unreadable))])
       }
@@ -94,11 +93,12 @@ final class LineRuns: RoleService {
     }
   }
 
-  private func begin(_ awaited: AwaitedJob) {
+  private func begin(_ awaited: AwaitedJob, askedAt start: ContinuousClock.Instant) {
     dependencies.metrics.wait.observe(awaited.waited.inSeconds)
     inHand += 1
     running.start { [self] in
-      await JobRun(awaited, LineDelivery(awaited, dependencies), with: dependencies.jobs).run()
+      let delivery = LineDelivery(awaited, dependencies)
+      await JobRun(awaited, askedAt: start, delivery, with: dependencies.jobs).run()
       inHand -= 1
     }
   }
@@ -116,9 +116,8 @@ extension LineRuns.Dependencies {
     self.init(
       jobs: parts.jobs,
       next: { [doors = parts.context.doors] most in
-        try await line.next(
-          most, for: settings.worker.leaseDuration, sweepAfter: settings.worker.sweepAfter, doors: doors)
-      }, count: { try await line.count() }, forget: { try await line.forget(copy: $0, of: $1) },
+        try await line.next(most, for: settings.worker.leaseDuration, doors: doors)
+      }, count: { try await line.count() },
       publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, queue: parts.topology.jobs,
       log: parts.context.log, metrics: LineMetrics(parts.context.metrics),
       isReady: { [redis = parts.redis, ledger = parts.ledger, publisher = parts.publisher] in

@@ -53,7 +53,7 @@ struct CallLineTests {
   }
 
   private func next(_ test: CoordinationOnRedis, _ most: Int = 50) async throws -> AwaitedJobs {
-    try await CallLine(test.redis, prefix: test.prefix).next(most, for: hour, sweepAfter: hour, doors: DoorCatalog())
+    try await CallLine(test.redis, prefix: test.prefix).next(most, for: hour, doors: DoorCatalog())
   }
 
   private func ids(_ test: CoordinationOnRedis, _ most: Int = 50) async throws -> [String] {
@@ -229,7 +229,7 @@ struct CallLineTests {
       let copy = try await join(test, job("a", "A"))
       try await open(test)
       let line = CallLine(test.redis, prefix: test.prefix)
-      let given = try await line.next(9, for: .milliseconds(1), sweepAfter: hour, doors: DoorCatalog()).jobs
+      let given = try await line.next(9, for: .milliseconds(1), doors: DoorCatalog()).jobs
       #expect(given.count == 1)
       func take() async throws -> LeaseAnswer {
         try await test.leases.take(
@@ -246,10 +246,9 @@ struct CallLineTests {
     try await CoordinationOnRedis.with { test async throws in
       try await shut(test)
       let copy = try await join(test, job("a", "A"))
-      let line = CallLine(test.redis, prefix: test.prefix)
-      try await line.forget(copy: "another", of: job("a", "A"))
+      try await test.leases.forget(JobCopy(delivered: "another"), of: job("a", "A"))
       #expect(try await test.redis.send(["HGET", test.prefix + "sync:1:a", "copy"]).string == copy)
-      try await line.forget(copy: copy, of: job("a", "A"))
+      try await test.leases.forget(JobCopy(delivered: copy), of: job("a", "A"))
       #expect(
         try await test.leases.take(
           job("a", "A"), copy: JobCopy(delivered: copy), for: hour, sweepAfter: hour, places: [place]) == .superseded)
@@ -265,6 +264,113 @@ struct CallLineTests {
         case .taken = try await test.leases.take(
           job("a", "A"), copy: JobCopy(delivered: copy), for: hour, sweepAfter: hour, places: [place])
       else { throw NeverHappened(description: "the lease of the copy") }
+    }
+  }
+
+  @Test func `a copy that comes back long after the end finds it`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      try await join(test, job("a", "A"))
+      try await open(test)
+      let found = try #require(try await next(test).jobs.first)
+      try await test.leases.finalize(FinalizedJob(job: found.job, fence: found.lease.fence))
+      let rest = try await test.redis.send(["PTTL", test.prefix + "sync:1:a"]).integer ?? -1
+      // The longest queue that a copy waits in.
+      #expect(.milliseconds(rest) > DelayTiers.all[DelayTiers.all.count - 1])
+    }
+  }
+
+  @Test func `a plain message that runs takes the place of the copy`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      let copy = try await join(test, job("a", "A"))
+      try await open(test)
+      _ = try await CallLine(test.redis, prefix: test.prefix).next(9, for: .milliseconds(1), doors: DoorCatalog())
+      // The sweep's message, after the death of the worker that the line gave the job to.
+      var answer = LeaseAnswer.busy(.zero)
+      while case .busy = answer {
+        answer = try await test.leases.take(job("a", "A"), for: .milliseconds(1), sweepAfter: hour, places: [place])
+      }
+      guard case .taken = answer else { throw NeverHappened(description: "the lease of the message") }
+      #expect(
+        try await test.leases.take(
+          job("a", "A"), copy: JobCopy(delivered: copy), for: hour, sweepAfter: hour, places: [place]) == .superseded)
+    }
+  }
+
+  @Test func `a crash counts also where the copy joins the line again`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      let copy = try await join(test, job("a", "A"))
+      for crashes in 1...2 {
+        try await open(test)
+        _ = try await CallLine(test.redis, prefix: test.prefix).next(9, for: .milliseconds(1), doors: DoorCatalog())
+        try await shut(test)
+        var answer = LeaseAnswer.busy(.zero)
+        while case .busy = answer {
+          answer = try await test.leases.take(
+            job("a", "A"), copy: JobCopy(delivered: copy), for: hour, sweepAfter: hour, places: [place])
+        }
+        guard case .inLine = answer else { throw NeverHappened(description: "a place in the line") }
+        #expect(try await test.redis.send(["HGET", test.prefix + "sync:1:a", "crashes"]).string == "\(crashes)")
+      }
+      try await open(test)
+      #expect(try await next(test).jobs.map(\.lease.crashes) == [2])
+    }
+  }
+
+  @Test func `a job that the line has lost joins it again with its copy`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      let copy = try await join(test, job("a", "A"))
+      for key in try await lineKeys(test) { _ = try await test.redis.send(["DEL", key]) }
+      let answer = try await test.leases.take(
+        job("a", "A"), copy: JobCopy(delivered: copy), for: hour, sweepAfter: hour, places: [place])
+      guard case .inLine = answer else { throw NeverHappened(description: "a place in the line") }
+      try await open(test)
+      #expect(try await ids(test) == ["a"])
+    }
+  }
+
+  @Test func `the lines of a place take turns, so none keeps the calls from another`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      // A job that needs the statuses alone, behind thirty that take any endpoint.
+      let lease = try await test.lease(job("s", "S"), places: [place])
+      try await test.release(job("s", "S"), lease, route: "app|Production|statuses")
+      try await shut(test)
+      for number in 1...30 { try await join(test, job("p\(number)", "P\(number)")) }
+      try await join(test, job("s", "S"))
+      try await open(test)
+      #expect(try await ids(test, 2).contains("s"))
+    }
+  }
+
+  @Test func `a damaged record of a transaction stops no line`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      try await join(test, job("a", "A"))
+      try await join(test, job("b", "B"))
+      _ = try await test.redis.send(["SET", test.prefix + "transaction:1:\(transaction("a"))", "damaged"])
+      _ = try await test.redis.send(["DEL", test.prefix + "line:\(place.name):1:A"])
+      try await open(test)
+      #expect(try await ids(test) == ["b"])
+    }
+  }
+
+  @Test func `whoever has an app's key takes turns as a client, whatever customers it names`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      func stranger(_ id: Int, _ address: String) -> Job {
+        Job(
+          synchronizationId: SynchronizationId("x\(id)"), publisherId: 1, customerId: CustomerId("named \(id)"),
+          transactionId: TransactionId("\(900 + id)"), door: Door("d", asker: .app), ipAddress: address,
+          registeredAt: 1)
+      }
+      for id in 1...8 { try await join(test, stranger(id, "192.0.2.1")) }
+      try await join(test, stranger(9, "192.0.2.2"))
+      try await join(test, job("a", "A"))
+      let parties = try await test.redis.send(["ZCARD", test.prefix + "line:\(place.name):1"]).integer
+      #expect(parties == 3)
     }
   }
 }

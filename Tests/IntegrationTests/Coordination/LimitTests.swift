@@ -134,6 +134,24 @@ struct LimitTests {
     }
   }
 
+  @Test func `whoever has an app's key leaves a quarter of the publisher's places, and no customer's, to others`()
+    async throws
+  {
+    try await CoordinationOnRedis.with { test async throws in
+      func stranger(_ id: Int) -> Job {
+        Job(
+          synchronizationId: SynchronizationId("x\(id)"), publisherId: 1, customerId: "7",
+          transactionId: TransactionId("\(900 + id)"), door: Door("d", asker: .app), registeredAt: 1)
+      }
+      var limits = RegistrationLimits.none
+      (limits.openOfPublisher, limits.openOfCustomer) = (8, 2)
+      for id in 1...6 { #expect(try await take(test, stranger(id), limits) == .claimed) }
+      expectLimited(try await take(test, stranger(7), limits), .publisherOpen)
+      for id in 1...2 { #expect(try await take(test, job(id), limits) == .claimed) }
+      expectLimited(try await take(test, job(3), limits), .customerOpen)
+    }
+  }
+
   @Test func `a caller's reads are counted over all gateways, and each caller's apart`() async throws {
     try await CoordinationOnRedis.with { test async throws in
       let gateways = (1...2).map { _ in RequestRates(test.redis, prefix: test.prefix) }

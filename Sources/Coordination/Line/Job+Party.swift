@@ -1,0 +1,10 @@
+import Domain
+
+extension Job {
+  /// Whether it is one of the customer's own. Whoever has the key of an app can name any customer, or none.
+  var countsForCustomer: Bool { asker != .app && !customerId.text.isEmpty }
+
+  /// Who takes turns in the line: the customer. Where anybody can name one, it is the client's address, or the
+  /// transaction, so that a stranger neither uses up a customer's turns nor stands before all who have no name.
+  var party: String { countsForCustomer ? customerId.text : "\u{1f}\(ipAddress ?? transactionId.text)" }
+}
