@@ -4,6 +4,7 @@ import Fleets
 import HTTP
 import Redis
 import ServerSupport
+import Simulator
 import TestSupport
 import Testing
 
@@ -71,7 +72,7 @@ struct FairnessTests {
         }
       }
       try await allow(fleet)
-      let events = await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
+      let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
       // Its turn is the second one. The calls of the first moment go out together, at most ten and a few.
       let place = try #require(calls.order.firstIndex(of: other))
@@ -102,11 +103,11 @@ struct FairnessTests {
       let other = try await fleet.register("1000000000004", publisher: RunningFleet.openPublisher, id: "d")
       #expect(other.status == 202)
       try fleet.start("worker-1")
-      _ = await fleet.finished(["a", "b", "d"])
+      _ = try await fleet.finished(["a", "b", "d"])
       try await eventually("there is room") {
         try await fleet.register("1000000000003", id: "c", gateway: "gateway-2").status == 202
       }
-      _ = await fleet.finished(["c"])
+      _ = try await fleet.finished(["c"])
     }
   }
 
