@@ -45,6 +45,7 @@ struct DeliveryDelayQueueTests {
   }
 
   @Test func parkingGrows() {
-    #expect([-1, 0, 1, 2, 3, 4, .max].map(DeliveryDelayQueue.parking) == [1, 1, 5, 30, 60, 60, 60].map { .seconds($0) })
+    #expect(
+      [-1, 0, 1, 2, 3, 4, .max].map(DeliveryDelayQueue.parking) == [1, 1, 5, 30, 60, 60, 60].map { .seconds($0) })
   }
 }

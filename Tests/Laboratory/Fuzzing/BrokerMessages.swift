@@ -48,7 +48,9 @@ enum BrokerMessages {
     _ = JobMessage.dead(message, reason: "r", queue: "q")
     _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.result)
     guard var delivery = try? Delivery(message) else { return }
-    _ = (DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.parking(delivery.parks), delivery.notification)
+    _ = (
+      DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.parking(delivery.parks), delivery.notification
+    )
     for format in DoorRegistry.catalog.formats {
       let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [.init(key: [1])])
       _ = WebhookPayload(delivery, endpoint, keys: [[1]])
