@@ -74,8 +74,8 @@ let package = Package(
     library("JSON", "Platform/JSON", ["Formats"]),
     library("HTTP", "Platform/HTTP", ["EventLoop", "Formats"]),
     library("Transport", "Platform/Transport", ["Crypto", "EventLoop", "Formats"]),
-    library("AMQP", "Platform/AMQP", ["CRabbitMQ", "Crypto", "EventLoop", "Transport"]),
-    library("Redis", "Platform/Redis", ["CHiredis", "Crypto", "EventLoop", "Transport"]),
+    library("AMQP", "Platform/AMQP", ["CRabbitMQ", "Crypto", "EventLoop", "Formats", "Transport"]),
+    library("Redis", "Platform/Redis", ["CHiredis", "Crypto", "EventLoop", "Formats", "Transport"]),
     library("Postgres", "Platform/Postgres", ["CPQ", "EventLoop", "Formats"]),
     library("HTTPClient", "Platform/HTTPClient", ["CCurl", "EventLoop", "HTTP"]),
     library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop", "Formats"]),
@@ -185,8 +185,8 @@ let package = Package(
     tests(
       "ServiceTests",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
-        "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger", "Messaging",
+        "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
       ]),
     tests(
       "GatewayTests",

@@ -10,7 +10,7 @@ extension AMQPEndpoint {
   public init(_ settings: RabbitMQSettings) {
     self.init(
       host: "", user: settings.user, password: settings.password, virtualHost: settings.virtualHost)
-    nodes = settings.nodes.map { Node(host: $0.host, port: $0.port) }
+    nodes = settings.nodes
     heartbeat = settings.heartbeat
     tls = settings.tls
     if settings.logsInByCertificate { mechanism = .external }
@@ -25,8 +25,7 @@ extension RedisEndpoint {
       database: settings.database)
     sentinels = settings.sentinels.map { sentinels in
       RedisSentinels(
-        sentinels.addresses.map { RedisSentinels.Address(host: $0.host, port: $0.port) },
-        primaryName: sentinels.primaryName, user: sentinels.user, password: sentinels.password)
+        sentinels.addresses, primaryName: sentinels.primaryName, user: sentinels.user, password: sentinels.password)
     }
     timeout = settings.timeout
     tls = settings.tls

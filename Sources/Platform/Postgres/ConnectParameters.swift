@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 
 /// The parameters of libpq for one attempt at one address.
 enum ConnectParameters {
@@ -6,11 +7,11 @@ enum ConnectParameters {
   ///
   /// - Parameter libraryVersion: see ``LibraryVersion``.
   static func parameters(
-    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String, libraryVersion: Int32
+    _ endpoint: PostgresEndpoint, _ server: ServerAddress, address: String, libraryVersion: Int32
   ) -> [(name: String, value: String)] {
     var parameters = [
       // libpq looks up no name if it has the address. The name is for the check of the certificate.
-      ("host", host), ("hostaddr", address), ("port", String(port)),
+      ("host", server.host), ("hostaddr", address), ("port", String(server.port)),
       ("dbname", endpoint.database), ("user", endpoint.user), ("password", endpoint.password ?? ""),
       // A file that cannot exist: libpq reads no passwords of its own, and complains about /dev/null on stderr.
       ("passfile", "/dev/null/none"),

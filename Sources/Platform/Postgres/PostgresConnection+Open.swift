@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 
 extension PostgresConnection {
   /// Connects to the first host and address that takes writes.
@@ -7,13 +8,13 @@ extension PostgresConnection {
   /// - Throws: ``PostgresError`` with the causes of all attempts.
   static func open(_ endpoint: PostgresEndpoint, newest: PostgresTimeline?) async throws -> PostgresConnection {
     var causes: [String] = []
-    for (host, port) in endpoint.hosts {
+    for server in endpoint.hosts {
       do {
-        for address in try await EventLoop.resolve(host) {
+        for address in try await EventLoop.resolve(server.host) {
           // Whoever stops the client waits for this.
           try Task.checkCancellation()
           do {
-            return try await openDirectly(endpoint, host: host, port: port, address: address, newest)
+            return try await openDirectly(endpoint, server, address: address, newest)
           } catch {
             causes.append(PoolerCheck.explained(error.cause))
           }
@@ -29,12 +30,12 @@ extension PostgresConnection {
   /// Connects to one address, and refuses a pooler that would change the session, a server whose commits hang, and a
   /// server that was replaced.
   private static func openDirectly(
-    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String, _ newest: PostgresTimeline?
+    _ endpoint: PostgresEndpoint, _ server: ServerAddress, address: String, _ newest: PostgresTimeline?
   ) async throws(PostgresError) -> PostgresConnection {
-    let connection = try await open(endpoint, host: host, port: port, address: address)
+    let connection = try await open(endpoint, server, address: address)
     do throws(PostgresError) {
       try await connection.refusePooler(endpoint) {
-        try await open(endpoint, host: host, port: port, address: address)
+        try await open(endpoint, server, address: address)
       }
       try await connection.checkCommits(endpoint.replyTimeout)
       try await connection.checkTimeline(newest)

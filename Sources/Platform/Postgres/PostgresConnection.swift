@@ -1,5 +1,6 @@
 import CPQ
 import EventLoop
+import Formats
 import Glibc
 
 /// One connection to PostgreSQL over libpq's non-blocking interface, always in pipeline mode.
@@ -51,10 +52,10 @@ final class PostgresConnection {
   /// Connects to one address.
   ///
   /// - Throws: ``PostgresError``, also for a server that takes no writes.
-  static func open(_ endpoint: PostgresEndpoint, host: String, port: Int, address: String) async throws(PostgresError)
-    -> PostgresConnection
-  {
-    let connection = PostgresConnection(endpoint, target: "\(host):\(port)")
+  static func open(
+    _ endpoint: PostgresEndpoint, _ server: ServerAddress, address: String
+  ) async throws(PostgresError) -> PostgresConnection {
+    let connection = PostgresConnection(endpoint, target: server.description)
     let version = PQlibVersion()
     guard endpoint.caFile == nil || LibraryVersion.isSafeWithTLS(version) else {
       let cause =
@@ -63,7 +64,7 @@ final class PostgresConnection {
       throw PostgresError(.unreachable, operation: "connect", target: connection.target, cause: cause)
     }
     try await connection.connect(
-      ConnectParameters.parameters(endpoint, host: host, port: port, address: address, libraryVersion: version))
+      ConnectParameters.parameters(endpoint, server, address: address, libraryVersion: version))
     return connection
   }
 

@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 /// The address of a PostgreSQL database, and the credentials for it.
 public struct PostgresEndpoint: Sendable, CustomStringConvertible {
@@ -9,7 +9,7 @@ public struct PostgresEndpoint: Sendable, CustomStringConvertible {
   }
 
   /// Host names or addresses with their ports. The client tries one after the other, until one takes writes.
-  public var hosts: [(host: String, port: Int)]
+  public var hosts: [ServerAddress]
   /// The database.
   public var database: String
   /// The user.
@@ -32,70 +32,21 @@ public struct PostgresEndpoint: Sendable, CustomStringConvertible {
   /// The name that PostgreSQL shows in its list of sessions.
   public var applicationName = "countersign"
 
-  /// Reads a URL of the form `postgresql://user:password@host:port,host2:port2/database`.
+  /// Reads a URL; see `DatabaseURL`.
   ///
   /// - Parameters:
-  ///   - url: the scheme may also be `postgres`. Each port is 5432 by default.
   ///   - password: replaces the URL's.
   ///   - caFile: see ``caFile``.
   /// - Throws: ``InvalidURL``.
   public init(url: String, password: String?, caFile: String?) throws {
-    guard let scheme = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else {
-      throw InvalidURL(description: "expected a URL of the form postgresql://user@host:port,host2:port2/database")
-    }
-    var rest = url.dropFirst(scheme.count)
-    guard !rest.contains("?"), !rest.contains("#") else {
-      throw InvalidURL(description: "a URL of PostgreSQL has no parameters here")
-    }
-    guard let slash = rest.firstIndex(of: "/"),
-      let database = PercentCoding.decoded(rest[rest.index(after: slash)...]), !database.isEmpty
-    else { throw InvalidURL(description: "the URL has no database") }
-    rest = rest[..<slash]
-    guard let at = rest.lastIndex(of: "@") else { throw InvalidURL(description: "the URL has no user") }
-    let credentials = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let user = PercentCoding.decoded(credentials[0]), !user.isEmpty else {
-      throw InvalidURL(description: "the URL has no user")
-    }
-    self.database = database
-    self.user = user
-    self.password = password
-    if password == nil, credentials.count == 2 {
-      guard let own = PercentCoding.decoded(credentials[1]) else {
-        throw InvalidURL(description: "the URL's password has a malformed escape")
-      }
-      self.password = own
-    }
+    guard let parts = DatabaseURL(url) else { throw InvalidURL(description: "expected \(DatabaseURL.form)") }
+    (user, database, hosts) = (parts.user, parts.database, parts.hosts)
+    self.password = password ?? parts.password
     self.caFile = caFile
-    hosts = try rest[rest.index(after: at)...].split(separator: ",", omittingEmptySubsequences: false).map(Self.host)
-  }
-
-  private static func host(_ text: Substring) throws -> (host: String, port: Int) {
-    var name = text
-    var port: Substring?
-    if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
-      name = text[text.index(after: text.startIndex)..<end]
-      let rest = text[text.index(after: end)...]
-      if !rest.isEmpty {
-        guard rest.hasPrefix(":") else { throw InvalidURL(description: "the URL has a malformed host") }
-        port = rest.dropFirst()
-      }
-    } else if let colon = text.firstIndex(of: ":") {
-      name = text[..<colon]
-      port = text[text.index(after: colon)...]
-    }
-    guard let host = PercentCoding.decoded(name), !host.isEmpty else {
-      throw InvalidURL(description: "the URL has no host")
-    }
-    guard let port else { return (host, 5432) }
-    guard let number = Int(port), (1...65535).contains(number) else {
-      throw InvalidURL(description: "the URL has a malformed port")
-    }
-    return (host, number)
   }
 
   /// Hosts, ports and database, without the credentials.
   public var description: String {
-    hosts.map { $0.host.contains(":") ? "[\($0.host)]:\($0.port)" : "\($0.host):\($0.port)" }
-      .joined(separator: ",") + "/" + database
+    hosts.map(\.description).joined(separator: ",") + "/" + database
   }
 }

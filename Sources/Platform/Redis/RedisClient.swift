@@ -1,4 +1,5 @@
 public import EventLoop
+import Formats
 
 /// A Redis that comes back: a few pipelined connections. The client opens them again, with a growing delay, when one of
 /// them is lost.
@@ -174,7 +175,7 @@ public final class RedisClient {
   private func open() async throws -> RedisError? {
     var refusal: RedisError?
     var opened: [RedisConnection] = []
-    var sentinel: RedisSentinels.Address?
+    var sentinel: ServerAddress?
     var endpoint = endpoint()
     let sentinels = endpoint.sentinels
     do {
@@ -207,7 +208,7 @@ public final class RedisClient {
       let watch = SentinelWatch(self.endpoint, of: sentinels) { [weak self] in
         self?.close(because: "the primary is now \($0)")
       }
-      watch.start(RedisSentinels.Address(host: endpoint.host, port: endpoint.port), namedBy: sentinel)
+      watch.start(ServerAddress(host: endpoint.host, port: endpoint.port), namedBy: sentinel)
       self.watch = watch
     }
     return refusal

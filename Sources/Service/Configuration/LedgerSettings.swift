@@ -1,3 +1,5 @@
+import Formats
+
 /// The ledger's address: PostgreSQL, which remembers every purchase.
 public struct LedgerSettings: Sendable {
   /// `postgresql://user@host:port,host2:port2/database`, perhaps with a password; empty when the file names none.
@@ -19,7 +21,6 @@ public struct LedgerSettings: Sendable {
   /// The key that names the file of ``keysFile``.
   public static let keysFileKey = "ledger.keysFile"
   static let refusesPlainSecretsKey = "ledger.refusesPlainSecrets"
-  static let form = "a URL of the form postgresql://user:password@host:port,host2:port2/database"
 
   init(_ reader: SettingsReader) {
     url =
@@ -27,7 +28,7 @@ public struct LedgerSettings: Sendable {
         Self.key,
         "PostgreSQL URL: `postgresql://user:password@host:port,host2:port2/database`; the process uses the host that "
           + "takes writes. Only the simulator needs none.", isSecret: true, shown: "required") ?? ""
-    if !url.isEmpty, !Self.isUsable(url) { reader.note(Self.key, "expected \(Self.form)") }
+    if !url.isEmpty, DatabaseURL(url) == nil { reader.note(Self.key, "expected \(DatabaseURL.form)") }
     password = reader.password(
       "ledger.passwordFile", "File with the password, instead of one in the URL.")
     caFile = reader.optionalPath(
@@ -47,19 +48,5 @@ public struct LedgerSettings: Sendable {
     replyTimeout = reader.seconds(
       "ledger.replyTimeoutSeconds", 5, 0.1...300,
       "A connection whose answer takes longer is closed, and its statements run again.")
-  }
-
-  /// Whether the URL names a user, a database and hosts with possible ports.
-  static func isUsable(_ url: String) -> Bool {
-    guard let start = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return false }
-    let rest = url.dropFirst(start.count)
-    let authority = rest.prefix { $0 != "/" }
-    let (user, hosts) =
-      authority.lastIndex(of: "@").map { (authority[...$0], authority[authority.index(after: $0)...]) }
-      ?? ("", authority)
-    return hosts.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { host in
-      guard let server = ServerURL(start + user + host + rest.dropFirst(authority.count)) else { return false }
-      return server.user?.isEmpty == false && !server.path.isEmpty && !server.path.contains("/")
-    }
   }
 }

@@ -1,4 +1,5 @@
 public import Crypto
+public import Formats
 
 /// The broker's addresses and the prefix of its queues.
 public struct RabbitMQSettings: Sendable {

@@ -1,3 +1,5 @@
+public import Formats
+
 /// The sentinels of Redis.
 public struct SentinelSettings: Sendable {
   /// Where they listen.

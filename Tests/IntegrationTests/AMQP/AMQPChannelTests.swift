@@ -1,6 +1,7 @@
 import AMQP
 import EventLoop
 import Fleets
+import Formats
 import ServerSupport
 import TestSupport
 import Testing
@@ -170,7 +171,7 @@ struct AMQPChannelTests {
 
   @Test func `a closed port is an error`() async throws {
     var nobody = endpoint
-    nobody.nodes = [AMQPEndpoint.Node(host: "127.0.0.1", port: 1)]
+    nobody.nodes = [ServerAddress(host: "127.0.0.1", port: 1)]
     let error = await #expect(throws: AMQPError.self) { try await AMQPConnection.open(nobody, name: "test") }
     #expect(error?.code == .unreachable)
     #expect(error?.target == "127.0.0.1:1")

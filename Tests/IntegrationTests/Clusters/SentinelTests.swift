@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import Redis
 import ServerSupport
 import TestSupport
@@ -64,7 +65,7 @@ struct SentinelTests {
 
   @Test func `sentinels that do not answer, and names that they do not know, are told`() async throws {
     var endpoint = servers.redis
-    endpoint.sentinels?.addresses.insert(RedisSentinels.Address(host: "127.0.0.1", port: 1), at: 0)
+    endpoint.sentinels?.addresses.insert(ServerAddress(host: "127.0.0.1", port: 1), at: 0)
     let connection = try await RedisConnection.open(endpoint)
     #expect(try await connection.send(["ROLE"]).array?.first?.string == "master")
     connection.close()

@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Glibc
 import Ledger
@@ -38,11 +39,11 @@ struct PoolerTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let port = try freePort()
-      let (host, serverPort) = direct.hosts[0]
+      let server = direct.hosts[0]
       let lines =
         [
           "[databases]",
-          "* = host=\(host) port=\(serverPort) user=\(direct.user) password=\(direct.password ?? "")",
+          "* = host=\(server.host) port=\(server.port) user=\(direct.user) password=\(direct.password ?? "")",
           "[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = \(port)", "unix_socket_dir =",
           "auth_type = any", "default_pool_size = 4",
         ] + settings

@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import Glibc
 import Postgres
 import ServerSupport
@@ -22,7 +23,7 @@ struct PostgresFailureTests {
     let proxy = try FaultProxy(to: PostgresTestServer.endpoint!.hosts[0].port)
     defer { proxy.close() }
     try await PostgresTestServer.with(connections: connections) {
-      $0.hosts = [("127.0.0.1", proxy.port)]
+      $0.hosts = [ServerAddress(host: "127.0.0.1", port: proxy.port)]
       change(&$0)
     } _: {
       try await body($0, proxy)
@@ -130,7 +131,7 @@ struct PostgresFailureTests {
     defer { proxy.close() }
     proxy.ignoresNew = true
     let failure = try await failure {
-      $0.hosts = [("127.0.0.1", proxy.port)]
+      $0.hosts = [ServerAddress(host: "127.0.0.1", port: proxy.port)]
       $0.connectTimeout = .milliseconds(50)
     }
     #expect(failure.code == .unreachable && failure.cause == "no connection in time")
@@ -153,12 +154,18 @@ struct PostgresFailureTests {
     let refused = proxy.port
     proxy.close()
     try await PostgresTestServer.with {
-      $0.hosts = [("127.0.0.1", refused), ("no-such-host.invalid", 1)] + $0.hosts
+      $0.hosts =
+        [ServerAddress(host: "127.0.0.1", port: refused), ServerAddress(host: "no-such-host.invalid", port: 1)]
+        + $0.hosts
     } _: { postgres in
       let value3 = try await postgres.run(one)[0].int32(0)
       #expect(value3 == 1)
     }
-    let failure = try await failure { $0.hosts = [("127.0.0.1", refused), ("no-such-host.invalid", 1)] }
+    let failure = try await failure {
+      $0.hosts = [
+        ServerAddress(host: "127.0.0.1", port: refused), ServerAddress(host: "no-such-host.invalid", port: 1),
+      ]
+    }
     #expect(failure.cause.contains("Connection refused") && failure.cause.contains("resolve no-such-host.invalid"))
     #expect(!failure.isRefusal)
   }

@@ -1,6 +1,7 @@
 import Crypto
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Postgres
 import ServerSupport
@@ -87,7 +88,7 @@ struct PostgresTLSTests {
       let own = try file(authority)
       let port = PostgresTestServer.endpoint!.hosts[0].port
       try await PostgresTestServer.with(connections: 1) {
-        $0.hosts = [("localhost", port)]
+        $0.hosts = [ServerAddress(host: "localhost", port: port)]
         $0.caFile = own
       } _: { postgres in
         let value1 = try await postgres.run(usesTLS)[0].bool(0)
@@ -101,12 +102,12 @@ struct PostgresTLSTests {
       }
       let other = try file(try CertificateAuthority.root(commonName: "Another authority", curve: .p256))
       let unknown = try await refusal {
-        $0.hosts = [("localhost", port)]
+        $0.hosts = [ServerAddress(host: "localhost", port: port)]
         $0.caFile = other
       }
       #expect(unknown.contains("certificate verify failed"))
       let misnamed = try await refusal {
-        $0.hosts = [("127.0.0.1", port)]
+        $0.hosts = [ServerAddress(host: "127.0.0.1", port: port)]
         $0.caFile = own
       }
       #expect(misnamed.contains("does not match host name"))
@@ -118,7 +119,7 @@ struct PostgresTLSTests {
       let own = try file(authority)
       let port = PostgresTestServer.endpoint!.hosts[0].port
       try await PostgresTestServer.with(connections: 1) {
-        $0.hosts = [("localhost", port)]
+        $0.hosts = [ServerAddress(host: "localhost", port: port)]
         $0.caFile = own
       } _: { postgres in
         let version = PostgresQuery("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
@@ -133,7 +134,7 @@ struct PostgresTLSTests {
     try await withTLS(names: ["localhost"], versions + [("ssl_ciphers", "DEFAULT:@SECLEVEL=0")]) { _ in
       let own = try file(authority)
       let cause = try await refusal {
-        $0.hosts = [("localhost", $0.hosts[0].port)]
+        $0.hosts = [ServerAddress(host: "localhost", port: $0.hosts[0].port)]
         $0.caFile = own
       }
       #expect(cause.contains("tlsv1 alert protocol version"), "\(cause)")

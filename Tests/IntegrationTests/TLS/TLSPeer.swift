@@ -2,6 +2,7 @@ import AMQP
 import Crypto
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Glibc
 import Redis

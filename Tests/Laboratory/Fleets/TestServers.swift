@@ -1,6 +1,7 @@
 public import AMQP
 import Crypto
 public import EventLoop
+import Formats
 import FoundationEssentials
 public import Redis
 import TestSupport
@@ -60,7 +61,7 @@ public struct TestServers: Sendable {
   public let standby: Int
   private let ledgerPassword: String
   /// Host and port of each node of Redis, in a cluster.
-  private let storePlaces: [(host: String, port: Int)]
+  private let storePlaces: [ServerAddress]
   fileprivate let folder: String
 
   private init?(folder: String) {
@@ -75,8 +76,10 @@ public struct TestServers: Sendable {
     isCluster = addresses != nil
     canPartition = addresses?["rabbitmq-1"]?.hasPrefix("127.") == false
     /// The address of a server's usual port, or of its port for TLS.
-    func place(_ server: Server, tls: Bool = false) -> (host: String, port: Int)? {
-      ports[server.rawValue + (tls ? "-tls" : "")].map { (addresses?[server.rawValue] ?? "127.0.0.1", $0) }
+    func place(_ server: Server, tls: Bool = false) -> ServerAddress? {
+      ports[server.rawValue + (tls ? "-tls" : "")].map {
+        ServerAddress(host: addresses?[server.rawValue] ?? "127.0.0.1", port: $0)
+      }
     }
     let brokers = isCluster ? Server.brokers : [.rabbitmq]
     let stores: [Server] = isCluster ? [.redis1] : [.redis]
@@ -88,21 +91,20 @@ public struct TestServers: Sendable {
     ledgerPassword = String(decoding: password, as: UTF8.self).replacing("\n", with: "")
     // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
     var broker = AMQPEndpoint(host: "")
-    broker.nodes = brokers.compactMap { place($0) }.map { AMQPEndpoint.Node(host: $0.host, port: $0.port) }
+    broker.nodes = brokers.compactMap { place($0) }
     broker.connectTimeout = .seconds(300)
     var redisEndpoint = RedisEndpoint(host: store.host, port: store.port)
     redisEndpoint.timeout = .seconds(300)
     if isCluster {
       redisEndpoint.sentinels = RedisSentinels(
-        Server.sentinels.compactMap { place($0) }.map { RedisSentinels.Address(host: $0.host, port: $0.port) },
-        primaryName: Self.primaryName)
+        Server.sentinels.compactMap { place($0) }, primaryName: Self.primaryName)
     }
     let files = TLSClientFiles(caFile: Self.file("ca.pem", in: folder))
     if Self.usesTLS { (broker.tls, redisEndpoint.tls) = (files, files) }
     (self.rabbitmq, self.redis) = (broker, redisEndpoint)
     (broker.tls, redisEndpoint.tls) = (files, files)
     if !Self.usesTLS {
-      broker.nodes = brokers.compactMap { place($0, tls: true) }.map { AMQPEndpoint.Node(host: $0.host, port: $0.port) }
+      broker.nodes = brokers.compactMap { place($0, tls: true) }
       // The sentinels name only the usual ports.
       redisEndpoint.sentinels = nil
       redisEndpoint.port = encryptedStore.port
@@ -250,7 +252,7 @@ extension TestServers {
     var endpoint = redis
     endpoint.sentinels = nil
     let place = Server.stores.firstIndex(of: store).flatMap { storePlaces.count > $0 ? storePlaces[$0] : nil }
-    if let place { (endpoint.host, endpoint.port) = place }
+    if let place { (endpoint.host, endpoint.port) = (place.host, place.port) }
     return try await RedisConnection.open(endpoint)
   }
 

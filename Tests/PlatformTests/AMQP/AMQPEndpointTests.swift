@@ -4,9 +4,9 @@ import Testing
 @testable import AMQP
 
 @Suite struct AMQPEndpointTests {
-  private let nodes = ["a", "b", "c"].map { AMQPEndpoint.Node(host: $0, port: 5672) }
+  private let nodes = ["a", "b", "c"].map { ServerAddress(host: $0, port: 5672) }
 
-  private func order(failed: AMQPEndpoint.Node?, seed: UInt64) -> [AMQPEndpoint.Node] {
+  private func order(failed: ServerAddress?, seed: UInt64) -> [ServerAddress] {
     var endpoint = AMQPEndpoint(host: "")
     endpoint.nodes = nodes
     var random = SeededRandom(seed: seed)
@@ -23,7 +23,7 @@ import Testing
     let orders = Set((0..<200).map { order(failed: nodes[1], seed: $0) })
     #expect(orders == [[nodes[0], nodes[2], nodes[1]], [nodes[2], nodes[0], nodes[1]]])
     // It may be gone from the configuration.
-    let stranger = AMQPEndpoint.Node(host: "d", port: 5672)
+    let stranger = ServerAddress(host: "d", port: 5672)
     #expect(Set(order(failed: stranger, seed: 1)) == Set(nodes))
   }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import Postgres
@@ -7,7 +8,7 @@ import Testing
     let endpoint = try PostgresEndpoint(url: "postgresql://u:secret@h/d", password: nil, caFile: caFile)
     return Dictionary(
       uniqueKeysWithValues: ConnectParameters.parameters(
-        endpoint, host: "h", port: 5432, address: "10.0.0.1", libraryVersion: libraryVersion
+        endpoint, endpoint.hosts[0], address: "10.0.0.1", libraryVersion: libraryVersion
       ).map { ($0.name, $0.value) })
   }
 

@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import Postgres
@@ -24,7 +25,7 @@ struct PoolerCheckTests {
     endpoint.lockTimeout = .seconds(3)
     endpoint.sessionSettings = [("enable_seqscan", "off")]
     let parameters = ConnectParameters.parameters(
-      endpoint, host: "host", port: 5432, address: "127.0.0.1", libraryVersion: 150_000)
+      endpoint, endpoint.hosts[0], address: "127.0.0.1", libraryVersion: 150_000)
     #expect(
       parameters.first { $0.name == "options" }?.value
         == "-c TimeZone=UTC -c jit=off -c idle_in_transaction_session_timeout=10000 -c lock_timeout=3000 "

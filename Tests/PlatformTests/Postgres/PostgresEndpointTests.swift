@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import Postgres
@@ -18,11 +19,18 @@ import Testing
     #expect(try PostgresEndpoint(url: "postgres://user@host/data", password: nil, caFile: nil).password == nil)
   }
 
+  @Test func `a question mark and a hash in a password are part of it, as for libpq`() throws {
+    let endpoint = try PostgresEndpoint(url: "postgresql://u:a?b#c@h/d", password: nil, caFile: nil)
+    #expect(endpoint.user == "u" && endpoint.password == "a?b#c" && endpoint.hosts.map(\.host) == ["h"])
+  }
+
   @Test(arguments: [
     "", "mysql://u@h/d", "postgresql://u@h", "postgresql://u@h/", "postgresql://h/d", "postgresql://@h/d",
     "postgresql://u@/d", "postgresql://u@h,/d", "postgresql://u@h:/d", "postgresql://u@h:0/d",
     "postgresql://u@h:65536/d", "postgresql://u@h:x/d", "postgresql://u@[::1]x/d", "postgresql://u@h/d?sslmode=disable",
     "postgresql://u@h/d#x", "postgresql://%zz@h/d", "postgresql://u:%zz@h/d", "postgresql://u@h/%zz",
+    "postgresql://u@h?sslmode=disable/d", "postgresql://u@h#x/d", "postgresql://u@h/d%00", "postgresql://u:a%00b@h/d",
+    "postgresql://u@h:+1/d", "postgresql://u@h/d/e",
   ])
   func `a malformed URL is refused`(_ url: String) {
     #expect(throws: PostgresEndpoint.InvalidURL.self) { try PostgresEndpoint(url: url, password: nil, caFile: nil) }

@@ -38,7 +38,7 @@ struct LedgerSettingsTests {
 
   @Test(arguments: [
     "postgresql://u@h/d", "postgres://u@h/d", "postgresql://u:p%40ss%2F@h:1/d", "postgresql://u:p,q@h,i,j/d",
-    "postgresql://u:p@[::1]:5432,h/d", "postgresql://u@h:1,h:2/d%20e",
+    "postgresql://u:p@[::1]:5432,h/d", "postgresql://u@h:1,h:2/d%20e", "postgresql://u:a?b#c@h/d",
   ])
   func usable(url: String) throws {
     #expect(try folder.settings(json(url)).ledger.url == url)
@@ -48,7 +48,7 @@ struct LedgerSettingsTests {
     "h", "postgre://u@h/d", "POSTGRESQL://u@h/d", "postgresql://h/d", "postgresql://@h/d", "postgresql://u@h",
     "postgresql://u@h/", "postgresql://u@h/d/e", "postgresql://u@/d", "postgresql://u@h,/d", "postgresql://u@,h/d",
     "postgresql://u@h:0/d", "postgresql://u@h,i:65536/d", "postgresql://u@h/d?sslmode=disable", "postgresql://u@::1/d",
-    "postgresql://u:%zz@h/d",
+    "postgresql://u:%zz@h/d", "postgresql://u@h?sslmode=disable/d", "postgresql://u:a%00b@h/d",
   ])
   func unusable(url: String) throws {
     #expect(try folder.mistakes(json(url)) == ["countersign.json: ledger.url: expected \(expected)"])

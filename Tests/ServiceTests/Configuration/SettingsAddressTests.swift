@@ -1,4 +1,5 @@
 import Configuration
+import Formats
 import RoleSupport
 import Testing
 import Transport

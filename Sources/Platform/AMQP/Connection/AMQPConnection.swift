@@ -1,5 +1,6 @@
 import CRabbitMQ
 public import EventLoop
+public import Formats
 import Transport
 
 /// One connection to a broker. librabbitmq is the codec, and the process's loop does the rest.
@@ -38,7 +39,7 @@ public final class AMQPConnection {
   ///   - failed: the node of the connection before. It is tried last.
   /// - Throws: ``AMQPError`` with code `unreachable` and the causes of all nodes.
   public static func open(
-    _ endpoint: AMQPEndpoint, name: String, failed: AMQPEndpoint.Node? = nil
+    _ endpoint: AMQPEndpoint, name: String, failed: ServerAddress? = nil
   ) async throws -> AMQPConnection {
     var random = SystemRandomNumberGenerator()
     var failures: [AMQPError] = []
@@ -60,7 +61,7 @@ public final class AMQPConnection {
   }
 
   private static func open(
-    _ node: AMQPEndpoint.Node, of endpoint: AMQPEndpoint, name: String
+    _ node: ServerAddress, of endpoint: AMQPEndpoint, name: String
   ) async throws -> AMQPConnection {
     let end = ContinuousClock.now + endpoint.connectTimeout
     let socket: StreamSocket

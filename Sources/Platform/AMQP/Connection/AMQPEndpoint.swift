@@ -1,25 +1,10 @@
 public import Crypto
+public import Formats
 
 /// The addresses of a broker, and the credentials for it.
 public struct AMQPEndpoint: Sendable, CustomStringConvertible {
-  /// A node of the broker.
-  public struct Node: Sendable, Hashable, CustomStringConvertible {
-    /// Host name or address.
-    public var host: String
-    /// TCP port.
-    public var port: Int
-
-    /// Names a node.
-    public init(host: String, port: Int) {
-      self.host = host
-      self.port = port
-    }
-
-    public var description: String { "\(host):\(port)" }
-  }
-
   /// The nodes of the broker, at least one. A connection goes to any of them.
-  public var nodes: [Node]
+  public var nodes: [ServerAddress]
   /// User name.
   public var user: String
   /// Password; never printed.
@@ -47,7 +32,7 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   public init(
     host: String, port: Int = 5672, user: String = "guest", password: String = "guest", virtualHost: String = "/"
   ) {
-    nodes = [Node(host: host, port: port)]
+    nodes = [ServerAddress(host: host, port: port)]
     self.user = user
     self.password = password
     self.virtualHost = virtualHost
@@ -70,7 +55,7 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   /// The nodes in the order in which one opening tries them: any order, and behind all others the one that failed.
   ///
   /// - Parameter failed: the node of the connection before, which has ended.
-  func order(failed: Node?, _ random: inout some RandomNumberGenerator) -> [Node] {
+  func order(failed: ServerAddress?, _ random: inout some RandomNumberGenerator) -> [ServerAddress] {
     let shuffled = nodes.shuffled(using: &random)
     guard let failed, let place = shuffled.firstIndex(of: failed) else { return shuffled }
     return shuffled[..<place] + shuffled[(place + 1)...] + [failed]

@@ -1,4 +1,5 @@
 public import EventLoop
+import Formats
 
 /// A connection that comes back. It opens, sets up, waits for the end, and begins again with a growing delay.
 ///
@@ -89,7 +90,7 @@ public final class AMQPSession {
   private func run() async {
     var backoff = Backoff()
     // The node whose connection has ended: other nodes come first, and it comes last.
-    var failed: AMQPEndpoint.Node?
+    var failed: ServerAddress?
     while !isStopping {
       let failure: any Error
       do {

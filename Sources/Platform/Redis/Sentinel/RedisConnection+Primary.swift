@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 
 extension RedisConnection {
   /// Connects, authenticates and selects the database. With sentinels, it connects to the present primary.
@@ -17,7 +18,7 @@ extension RedisConnection {
   /// - Returns: the connection, and the sentinel that named its node.
   static func openPrimary(
     _ endpoint: RedisEndpoint, of sentinels: RedisSentinels
-  ) async throws -> (connection: RedisConnection, sentinel: RedisSentinels.Address) {
+  ) async throws -> (connection: RedisConnection, sentinel: ServerAddress) {
     var causes: [String] = []
     for address in sentinels.addresses {
       // The caller of `RedisClient.stop()` waits for this.
@@ -45,7 +46,7 @@ extension RedisConnection {
   }
 
   /// Asks a sentinel for the primary's address.
-  func primary(_ name: String) async throws -> RedisSentinels.Address {
+  func primary(_ name: String) async throws -> ServerAddress {
     let answer = try await send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name])
     guard let words = answer.array, words.count == 2, let host = words[0].string, !host.isEmpty,
       let port = words[1].integer, (1...65535).contains(port)
@@ -53,7 +54,7 @@ extension RedisConnection {
       throw RedisError(
         .reply, operation: "SENTINEL", target: endpoint.description, cause: "it watches no primary named \(name)")
     }
-    return RedisSentinels.Address(host: host, port: Int(port))
+    return ServerAddress(host: host, port: Int(port))
   }
 
   /// Checks that this node calls itself a primary.
@@ -73,7 +74,7 @@ extension RedisConnection {
 
 extension RedisEndpoint {
   /// The endpoint of a sentinel. It has credentials of its own, no databases, and the same authority for TLS.
-  func sentinel(at address: RedisSentinels.Address, of sentinels: RedisSentinels) -> RedisEndpoint {
+  func sentinel(at address: ServerAddress, of sentinels: RedisSentinels) -> RedisEndpoint {
     var endpoint = self
     endpoint.sentinels = nil
     (endpoint.host, endpoint.port, endpoint.database) = (address.host, address.port, 0)
@@ -82,7 +83,7 @@ extension RedisEndpoint {
   }
 
   /// The endpoint of the primary.
-  func primary(at address: RedisSentinels.Address) -> RedisEndpoint {
+  func primary(at address: ServerAddress) -> RedisEndpoint {
     var endpoint = self
     endpoint.sentinels = nil
     (endpoint.host, endpoint.port) = (address.host, address.port)

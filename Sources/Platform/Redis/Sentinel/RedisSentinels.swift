@@ -1,23 +1,9 @@
+public import Formats
+
 /// The sentinels of a Redis: processes that watch its nodes and choose a new primary when the present one is away.
 public struct RedisSentinels: Sendable, CustomStringConvertible {
-  /// The address of one sentinel.
-  public struct Address: Sendable, Hashable, CustomStringConvertible {
-    /// Host name or address.
-    public var host: String
-    /// TCP port.
-    public var port: Int
-
-    /// Names a sentinel.
-    public init(host: String, port: Int = 26379) {
-      self.host = host
-      self.port = port
-    }
-
-    public var description: String { "\(host):\(port)" }
-  }
-
   /// The sentinels, in the order in which a client asks them.
-  public var addresses: [Address]
+  public var addresses: [ServerAddress]
   /// The name under which the sentinels watch the primary.
   public var primaryName: String
   /// User of the sentinels' own access control list, if there is one.
@@ -26,7 +12,7 @@ public struct RedisSentinels: Sendable, CustomStringConvertible {
   public var password: String?
 
   /// Creates a list of sentinels.
-  public init(_ addresses: [Address], primaryName: String, user: String? = nil, password: String? = nil) {
+  public init(_ addresses: [ServerAddress], primaryName: String, user: String? = nil, password: String? = nil) {
     self.addresses = addresses
     self.primaryName = primaryName
     self.user = user

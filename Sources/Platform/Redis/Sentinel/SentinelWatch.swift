@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 
 /// Asks a sentinel each second for the primary, and tells when the sentinel names another one.
 ///
@@ -8,7 +9,7 @@ import EventLoop
 final class SentinelWatch {
   private let endpoint: @LoopActor () -> RedisEndpoint
   private let sentinels: RedisSentinels
-  private let onSwitch: @LoopActor (RedisSentinels.Address) -> Void
+  private let onSwitch: @LoopActor (ServerAddress) -> Void
   private var running: Task<Void, Never>?
 
   private static let interval: Duration = .seconds(1)
@@ -18,7 +19,7 @@ final class SentinelWatch {
   ///   - onSwitch: the watch calls it once, and ends.
   init(
     _ endpoint: @escaping @LoopActor () -> RedisEndpoint, of sentinels: RedisSentinels,
-    onSwitch: @escaping @LoopActor (RedisSentinels.Address) -> Void
+    onSwitch: @escaping @LoopActor (ServerAddress) -> Void
   ) {
     self.endpoint = endpoint
     self.sentinels = sentinels
@@ -30,7 +31,7 @@ final class SentinelWatch {
   /// - Parameters:
   ///   - primary: the node of the present connections.
   ///   - sentinel: the sentinel that has named it.
-  func start(_ primary: RedisSentinels.Address, namedBy sentinel: RedisSentinels.Address) {
+  func start(_ primary: ServerAddress, namedBy sentinel: ServerAddress) {
     running = Task { @LoopActor in await run(primary, sentinel) }
   }
 
@@ -41,7 +42,7 @@ final class SentinelWatch {
   }
 
   /// Two sentinels may name one node in two ways. So only a change of one sentinel's own answers counts.
-  private func run(_ primary: RedisSentinels.Address, _ first: RedisSentinels.Address) async {
+  private func run(_ primary: ServerAddress, _ first: ServerAddress) async {
     var known = [first: primary]
     var place = sentinels.addresses.firstIndex(of: first) ?? 0
     while !Task.isCancelled {

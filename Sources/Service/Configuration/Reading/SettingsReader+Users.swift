@@ -1,11 +1,12 @@
 import Crypto
+import Formats
 import FoundationEssentials
 
 extension SettingsReader {
   /// Notes what commands miss: the ledger's address, and files that would make each of their calls fail.
   func noteUnusableParts(of settings: Settings, for users: Set<SettingsUser>) {
     if !users.isEmpty {
-      if settings.ledger.url.isEmpty { note(LedgerSettings.key, "is missing, expected \(LedgerSettings.form)") }
+      if settings.ledger.url.isEmpty { note(LedgerSettings.key, "is missing, expected \(DatabaseURL.form)") }
       if let file = settings.ledger.caFile { noteAuthorities("ledger.caFile", file) }
     }
     // Workers and `migrate` never see a secret, so they can do without the file.

@@ -1,22 +1,28 @@
-import Formats
-
-/// A URL that names a server, split without Foundation's `URL`, which is lenient about ports and users.
-struct ServerURL {
-  let scheme: String
-  var user: String?
-  var password: String?
+/// A URL that names servers, split without Foundation's `URL`, which is lenient about ports and users.
+///
+/// The user ends at the first colon, and the password at the last `@` before the slash. So a password may have any
+/// character but a slash as it is, as libpq reads it; a slash or a percent sign in it is written as `%2F` or `%25`.
+public struct ServerURL: Sendable {
+  /// The text before `://`.
+  public let scheme: String
+  /// The user, decoded.
+  public private(set) var user: String?
+  /// The password, decoded; never printed.
+  public private(set) var password: String?
   /// The servers, at least one.
-  private(set) var hosts: [(host: String, port: Int?)] = []
+  public private(set) var hosts: [(host: String, port: Int?)] = []
   /// The text after the host, decoded, without the slash.
-  var path = ""
+  public private(set) var path = ""
 
   /// The first server's name or address.
-  var host: String { hosts[0].host }
+  public var host: String { hosts[0].host }
   /// The first server's port.
-  var port: Int? { hosts[0].port }
+  public var port: Int? { hosts[0].port }
 
+  /// Splits a URL; `nil` when it has not this form.
+  ///
   /// - Parameter namesSeveral: whether commas separate several servers.
-  init?(_ text: String, namesSeveral: Bool = false) {
+  public init?(_ text: String, namesSeveral: Bool = false) {
     guard let range = text.firstRange(of: "://") else { return nil }
     scheme = String(text[..<range.lowerBound])
     var rest = text[range.upperBound...]
@@ -55,9 +61,18 @@ struct ServerURL {
     }
     if rest.first == "[", rest.last == "]" {
       rest = rest.dropFirst().dropLast()
-    } else if rest.contains(where: { ":[]".contains($0) }) {
-      return nil  // an IPv6 address without its brackets: which colon belongs to the port cannot be told
+    } else if rest.contains(where: { ":[]?#".contains($0) }) {
+      // An IPv6 address without its brackets: nobody can tell which colon belongs to the port. Or a query without a
+      // path.
+      return nil
     }
     return rest.isEmpty ? nil : (String(rest), port)
+  }
+
+  /// The addresses of the servers.
+  ///
+  /// - Parameter port: the port of a server whose port the URL does not name.
+  public func addresses(port: Int) -> [ServerAddress] {
+    hosts.map { ServerAddress(host: $0.host, port: $0.port ?? port) }
   }
 }
