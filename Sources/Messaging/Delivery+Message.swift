@@ -24,7 +24,9 @@ extension Delivery {
     // The event's own headers stay with it. A broker's headers do not.
     var own = [String: EventHeader](minimumCapacity: headers.count)
     for (name, value) in headers where EventHeader.isOfEvent(name) { own[name] = EventHeader(value) }
-    try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
+    try self.init(
+      eventId: EventId(id), endpointId: (headers[Self.endpointHeader]?.string).map(EndpointId.init(_:)),
+      headers: own, body: message.body)
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
     round = headers[Self.roundHeader]?.string ?? ""
     due = headers.time(Self.dueHeader)
@@ -38,7 +40,7 @@ extension Delivery {
   /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
   public func message(queue: String, reason: String? = nil) -> AMQPMessage {
     var headers = headers.mapValues(AMQPValue.init)
-    headers[Self.endpointHeader] = endpointId.map(AMQPValue.string)
+    headers[Self.endpointHeader] = endpointId.map { .string($0.text) }
     headers[JobMessage.attemptHeader] = .int(Int64(attempt))
     if !round.isEmpty { headers[Self.roundHeader] = .string(round) }
     headers[Self.dueHeader] = due.map(AMQPValue.int)
@@ -50,6 +52,6 @@ extension Delivery {
     if crashes > 0, reason == nil { headers[Self.crashesHeader] = .int(Int64(crashes)) }
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(
-      exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)
+      exchange: "", routingKey: queue, messageID: eventId.text, type: topic, headers: headers, body: body)
   }
 }

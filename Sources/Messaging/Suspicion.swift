@@ -16,8 +16,8 @@ public struct Suspicion: Sendable, Equatable {
   /// the next attempt. So no run counts in the header and in Redis.
   public let name: String
 
-  private let eventId: String
-  private let endpointId: String
+  private let eventId: EventId
+  private let endpointId: EndpointId
   private let round: String
   private let attempt: Int
   private let publisherId: Int64?
@@ -29,8 +29,8 @@ public struct Suspicion: Sendable, Equatable {
     let (properties, headers) = (message.properties, message.properties.headers)
     crashes = headers.count(Delivery.crashesHeader)
     isDeliveredAgain = JobMessage.wasRedelivered(message)
-    eventId = properties.messageID ?? ""
-    endpointId = headers[Delivery.endpointHeader]?.string ?? ""
+    eventId = EventId(properties.messageID ?? "")
+    endpointId = (headers[Delivery.endpointHeader]?.string).map(EndpointId.init(_:)) ?? .unknown
     round = headers[Delivery.roundHeader]?.string ?? ""
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
     topic = properties.type ?? ""
@@ -38,7 +38,9 @@ public struct Suspicion: Sendable, Equatable {
     publisherId =
       Delivery.notification(named: eventId)?.publisherId
       ?? headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
-    let parts = [eventId, endpointId, round, String(attempt), String(crashes)].map { "\($0.utf8.count) \($0)" }
+    let parts = [eventId.text, endpointId.text, round, String(attempt), String(crashes)].map {
+      "\($0.utf8.count) \($0)"
+    }
     name = "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(message.body))[..<16])
   }
 
@@ -75,7 +77,7 @@ public struct Suspicion: Sendable, Equatable {
   /// - Parameter time: milliseconds since 1970.
   public func end(_ reason: String, at time: Int64) -> DeliveryChange {
     // The event as a whole has no endpoint yet, and a log only speaks of endpoints.
-    guard let publisherId, !endpointId.isEmpty else {
+    guard let publisherId, endpointId != .unknown else {
       return DeliveryChange(
         eventId: eventId, round: round, publisherId: publisherId ?? 0, endpointId: endpointId, topic: topic, .dropped)
     }

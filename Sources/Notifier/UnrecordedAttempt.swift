@@ -7,14 +7,14 @@ import Postgres
 
 /// An attempt that has ended and that the ledger does not have yet.
 struct UnrecordedAttempt: Hashable {
-  let event: ExactText
-  let endpoint: ExactText
+  let event: EventId
+  let endpoint: EndpointId
   let round: ExactText
   let attempt: Int
 
-  init(_ delivery: Delivery, at endpoint: String) {
-    event = delivery.eventId.exact
-    self.endpoint = endpoint.exact
+  init(_ delivery: Delivery, at endpoint: EndpointId) {
+    event = delivery.eventId
+    self.endpoint = endpoint
     round = delivery.round.exact
     attempt = delivery.attempt
   }

@@ -16,8 +16,8 @@ struct EventTests {
     let ids = [job(7, "a"), job(8, "a"), job(7, "b"), job(7, "a.b|c")].map(Event.id(of:))
     #expect(Set(ids).count == ids.count)
     for id in ids {
-      #expect(id.utf8.count == 36)
-      #expect(!id.contains("."))
+      #expect(id.text.utf8.count == 36)
+      #expect(!id.text.contains("."))
     }
   }
 

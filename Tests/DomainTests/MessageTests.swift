@@ -157,7 +157,7 @@ struct PurchaseEventTests {
   @Test func `the id is a hash of the synchronization's whole key`() {
     func id(
       _ publisher: Int64, _ synchronization: SynchronizationId, _ transaction: TransactionId, _ customer: CustomerId
-    ) -> String {
+    ) -> EventId {
       Event.id(
         of: Job(
           synchronizationId: synchronization, publisherId: publisher, customerId: customer, transactionId: transaction,
@@ -168,8 +168,8 @@ struct PurchaseEventTests {
     ]
     #expect(Set(ids).count == ids.count)
     for id in ids {
-      #expect(id.utf8.count == 36)
-      #expect(!id.contains("."))
+      #expect(id.text.utf8.count == 36)
+      #expect(!id.text.contains("."))
     }
   }
 

@@ -91,11 +91,13 @@ extension RunningFleet {
     let events = ids.map { id in
       let body = #"{"broadcasterId":\#(publisher),"data":{"synchronizationId":"\#(id)"},"topic":"\#(topic)"}"#
       return Domain.Event(
-        id: id, publisherId: publisher, topic: topic, version: 1, time: unixMilliseconds(), body: Array(body.utf8))
+        id: EventId(id), publisherId: publisher, topic: topic, version: 1, time: unixMilliseconds(),
+        body: Array(body.utf8))
     }
     try await withLedger { ledger in
       _ = try await ledger.run(
-        Domain.Event.tell(events, configured: isConfigured ? [publisher] : []) + [Domain.Event.confirmed(ids)])
+        Domain.Event.tell(events, configured: isConfigured ? [publisher] : [])
+          + [Domain.Event.confirmed(events.map(\.id))])
     }
     return events.map { EventMessage.message($0, queue: topology.deliveries) }
   }

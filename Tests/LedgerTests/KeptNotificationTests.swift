@@ -4,7 +4,7 @@ import Testing
 
 struct KeptNotificationTests {
   @Test func `the posted body is kept only where it is unusual`() {
-    func kept(_ body: String?, to forwards: [String] = ["fwd_1"]) -> KeptNotification {
+    func kept(_ body: String?, to forwards: [EndpointId] = ["fwd_1"]) -> KeptNotification {
       KeptNotification(
         publisherId: 1, uuid: "a", type: "TEST", signedDate: 0, source: .apple, body: Array("e.y.J".utf8)
       )

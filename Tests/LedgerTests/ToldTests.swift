@@ -5,7 +5,7 @@ import Testing
 
 /// The events of a commit, which nobody may drop.
 struct ToldTests {
-  private func event(_ id: String) -> Event {
+  private func event(_ id: EventId) -> Event {
     Event(id: id, publisherId: 1, customerId: "7", topic: "t", time: 1, body: [])
   }
 

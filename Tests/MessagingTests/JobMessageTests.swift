@@ -171,12 +171,13 @@ struct EventMessageTests {
       let message = EventMessage.message(event, exchange: "cs.events")
       #expect(message.exchange == "cs.events")
       #expect(message.routingKey == "inappPurchaseSyncResult.7")
-      #expect(message.messageID == event.id)
+      #expect(message.messageID == event.id.text)
       #expect(message.type == "inappPurchaseSyncResult")
       #expect(message.contentType == "application/json")
       #expect(message.body == event.body)
       var expected: [String: AMQPValue] = [
-        "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event.id), "cloudEvents_source": "/countersign/7",
+        "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event.id.text),
+        "cloudEvents_source": "/countersign/7",
         "cloudEvents_type": "inappPurchaseSyncResult", "cloudEvents_time": "2023-11-14T22:13:20.050Z", "version": 3,
       ]
       expected["traceparent"] = traceparent.map(AMQPValue.string)

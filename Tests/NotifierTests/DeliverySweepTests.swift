@@ -16,7 +16,7 @@ struct DeliverySweepTests {
     var waiting: Result<Int, Away> = .success(0)
     var batches: [OverdueDeliveries] = []
     var asked: [Duration] = []
-    var published: [String] = []
+    var published: [EventId] = []
     var takes = Int.max
   }
 
@@ -33,7 +33,7 @@ struct DeliverySweepTests {
       }, after: .seconds(60), log: Log(level: .error, [:]))
   }
 
-  private func batch(_ ids: String..., lost: Int = 0, isFull: Bool = false) throws -> OverdueDeliveries {
+  private func batch(_ ids: EventId..., lost: Int = 0, isFull: Bool = false) throws -> OverdueDeliveries {
     var batch = OverdueDeliveries()
     batch.deliveries = try ids.map {
       try Delivery(eventId: $0, endpointId: nil, headers: [:], body: Array(#"{"broadcasterId":1,"topic":"t"}"#.utf8))

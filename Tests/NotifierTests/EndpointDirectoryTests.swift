@@ -1,5 +1,4 @@
 import EventLoop
-import Formats
 import Ledger
 import TestSupport
 import Testing
@@ -17,18 +16,18 @@ struct EndpointDirectoryTests {
   @LoopActor
   private final class Answers {
     var next: Result<WebhookEndpointStore.Snapshot?, Away> = .success(nil)
-    var asked: [(since: String?, configured: [String])] = []
+    var asked: [(since: String?, configured: [EndpointId])] = []
     /// If it is set, every caller waits for it.
     var gate: Gate?
   }
 
-  private func publisher(_ configured: String...) -> Publisher {
+  private func publisher(_ configured: EndpointId...) -> Publisher {
     Publisher(
       id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
       webhooks: configured.map { Publisher.WebhookEndpoint(id: $0, url: "u", secret: [], topics: ["t"]) })
   }
 
-  private func snapshot(_ ids: [String], disabled: Set<ExactText> = [], _ version: String = "1")
+  private func snapshot(_ ids: [EndpointId], disabled: Set<EndpointId> = [], _ version: String = "1")
     -> WebhookEndpointStore.Snapshot
   {
     WebhookEndpointStore.Snapshot(
@@ -104,11 +103,11 @@ struct EndpointDirectoryTests {
     let answers = Answers()
     let endpoints = [nil, WebhookEnvironment.production, .sandbox].map { environment in
       WebhookEndpoint(
-        id: environment?.rawValue ?? "both", url: "u", topics: ["t"], secrets: [], environment: environment)
+        id: EndpointId(environment?.rawValue ?? "both"), url: "u", topics: ["t"], secrets: [], environment: environment)
     }
     answers.next = .success(WebhookEndpointStore.Snapshot(endpoints: endpoints, disabled: [], version: "1"))
     let directory = directory(answers)
-    func ids(_ environment: WebhookEnvironment?) async throws -> [String] {
+    func ids(_ environment: WebhookEnvironment?) async throws -> [EndpointId] {
       try await directory.endpoints(of: publisher("file"), topic: "t", environment: environment).look.endpoints
     }
     #expect(try await ids(.production) == ["file", "both", "Production"])

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import TestSupport
 import Testing
@@ -12,10 +13,10 @@ struct LanesTests {
     var now: Duration = .zero
   }
 
-  private func name(_ id: String) -> Lanes.Name { Lanes.Name(publisher: 1, endpoint: id) }
+  private func name(_ id: EndpointId) -> Lanes.Name { Lanes.Name(publisher: 1, endpoint: id) }
 
   /// Enters a lane that has room.
-  private func pass(_ lanes: Lanes, _ id: String) async throws -> Lanes.Pass {
+  private func pass(_ lanes: Lanes, _ id: EndpointId) async throws -> Lanes.Pass {
     let answer = await lanes.enter(name(id), limit: 1)
     var pass: Lanes.Pass?
     if case .go(let given) = answer { pass = given }

@@ -34,9 +34,9 @@ final class ChoreBench {
 
   var rows: SuspectRows { SuspectRows(suspects, counts, context) }
   func places(_ publisher: Publisher) -> [AppPlace] { AppPlace.all(of: publisher, budgetScale: 1) }
-  func publish(_ told: consuming Told) { published += told.takeEvents().map(\.id) }
+  func publish(_ told: consuming Told) { published += told.takeEvents().map(\.id.text) }
 
-  static func event(_ id: String) -> Event {
+  static func event(_ id: EventId) -> Event {
     Event(id: id, publisherId: 7, customerId: "42", topic: "t", time: 1, body: [])
   }
 

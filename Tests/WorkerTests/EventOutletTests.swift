@@ -92,7 +92,7 @@ struct EventOutletTests {
       bench.broker, queue: "own",
       EventOutlet.Subscribers(
         publish: {
-          copied.append($0.id)
+          copied.append($0.id.text)
           return EventSubscribers.Copies()
         }),
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },

@@ -40,7 +40,7 @@ struct JobRunCommitTests {
     #expect(bench.ledger.results == [JobRunBench.granted])
     #expect(bench.ledger.keys == [JobRunBench.key])
     #expect(bench.broker.queues == ["cs.notifier", "cs.notifier"])
-    #expect(bench.broker.messages.first?.messageID == event)
+    #expect(bench.broker.messages.first?.messageID == event.text)
     #expect(bench.broker.messages.first?.headers["version"] == 1)
     #expect(
       bench.leases.finalized == [
@@ -65,7 +65,7 @@ struct JobRunCommitTests {
     bench.attempts = [JobRunBench.attempt()]
     await bench.run()
     #expect(bench.broker.messages.map(\.type) == ["inappPurchaseSyncResult", "entitlementsChanged"])
-    #expect(bench.ledger.confirmed == bench.broker.messages.compactMap(\.messageID))
+    #expect(bench.ledger.confirmed.map(\.text) == bench.broker.messages.compactMap(\.messageID))
   }
 
   @Test func `an event that the broker does not confirm holds no job, and stays in the outbox`() async {
@@ -106,7 +106,7 @@ struct JobRunCommitTests {
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.ledger.requests.isEmpty)
-    #expect(bench.broker.messages.map(\.messageID) == [event])
+    #expect(bench.broker.messages.map(\.messageID) == [event.text])
     #expect(bench.broker.messages.first?.headers["version"] == 3)
     #expect(bench.leases.finalized == [FinalizedJob(job: JobRunBench.job, fence: 8, route: "app|Sandbox")])
     #expect(delivery.fate == .acknowledged)
@@ -148,7 +148,7 @@ struct JobRunCommitTests {
     let delivery = await bench.run()
     #expect(bench.ledger.keys == [JobRunBench.key, nil])
     #expect(bench.ledger.results == [SynchronizationResult(.internalError)])
-    #expect(bench.broker.messages.map(\.messageID) == [event])
+    #expect(bench.broker.messages.map(\.messageID) == [event.text])
     #expect(bench.leases.finalized.count == 1)
     #expect(delivery.fate == .acknowledged)
   }

@@ -25,7 +25,7 @@ final class LedgerByValue: JobLedger {
   /// How often the worker asked for an earlier result.
   private(set) var searches = 0
   private(set) var postponed: [Int64] = []
-  private(set) var confirmed: [String] = []
+  private(set) var confirmed: [EventId] = []
 
   nonisolated static let refused = PostgresError(
     .server(sqlState: "22021"), operation: "insert evidence", target: "ledger", cause: "invalid byte sequence")
@@ -55,7 +55,7 @@ final class LedgerByValue: JobLedger {
     return earlier.map { FinalizedSynchronization($0) }
   }
 
-  func confirm(_ eventIds: [String]) { confirmed += eventIds }
+  func confirm(_ eventIds: [EventId]) { confirmed += eventIds }
 
   /// The purchase that each request names.
   var keys: [PurchaseKey?] { requests.map(\.purchaseKey) }

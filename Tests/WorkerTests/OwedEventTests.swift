@@ -11,16 +11,16 @@ import Testing
 struct OwedEventTests {
   private final class LedgerByValue: OwedEventLedger {
     var due: [[OwedEvents.Owed]] = []
-    var settled: [String] = []
-    var waiting: [String] = []
+    var settled: [EventId] = []
+    var waiting: [EventId] = []
     var lost: [[String: Int64]] = []
     var debts: [OwedEvents.Debt] = []
 
     func take(for subscriber: String, limit: Int) async throws -> [OwedEvents.Owed] {
       due.isEmpty ? [] : due.removeFirst()
     }
-    func settle(_ eventIds: [String], of subscriber: String) async throws { settled += eventIds }
-    func putOff(_ events: [(id: String, pause: Duration, cause: String)], of subscriber: String) async throws {
+    func settle(_ eventIds: [EventId], of subscriber: String) async throws { settled += eventIds }
+    func putOff(_ events: [(id: EventId, pause: Duration, cause: String)], of subscriber: String) async throws {
       waiting += events.map(\.id)
     }
     func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64] {
@@ -32,7 +32,7 @@ struct OwedEventTests {
   private final class Subscriber: OwedSubscriber {
     let name = "billing"
     var retries = 2
-    var failures: [String: SubscriberOutlet.Failure] = [:]
+    var failures: [EventId: SubscriberOutlet.Failure] = [:]
     var progress: [Int] = []
 
     func publish(_ event: Event, isOwed: Bool) async throws(SubscriberOutlet.Failure) {
@@ -51,7 +51,7 @@ struct OwedEventTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func owed(_ id: String, tries: Int = 0) -> OwedEvents.Owed {
+  private func owed(_ id: EventId, tries: Int = 0) -> OwedEvents.Owed {
     OwedEvents.Owed(event: ChoreBench.event(id), tries: tries)
   }
 

@@ -92,7 +92,7 @@ struct UpkeepTests {
       evaluate: { publish in
         publish(Told([ChoreBench.event("a")]))
         throw Away()
-      }, publish: { [trace] in trace.lines += $0.takeEvents().map(\.id) }, log: log
+      }, publish: { [trace] in trace.lines += $0.takeEvents().map(\.id.text) }, log: log
     ).run()
     #expect(trace.lines == ["a"])
   }

@@ -67,19 +67,19 @@ extension DeliveryPacing {
   }
 
   /// Keeps the slots of attempts that take long. It does not take a lost slot again.
-  public func renew(_ held: [(delivery: Delivery, endpoint: String)], lease: Duration) async throws {
+  public func renew(_ held: [(delivery: Delivery, endpoint: EndpointId)], lease: Duration) async throws {
     _ = try await redis.run(
       .renewSlots, moreKeys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
       arguments: ["lease": String(lease.wholeMilliseconds)], moreArguments: held.map { Self.slot($0.delivery) })
   }
 
   /// Gives back the slot of an attempt that has ended.
-  public func release(_ delivery: Delivery, at endpoint: String) async throws {
+  public func release(_ delivery: Delivery, at endpoint: EndpointId) async throws {
     _ = try await redis.send(["ZREM", keys.slots(delivery.publisherId, endpoint), Self.slot(delivery)])
   }
 
   /// Forgets the limits of a deleted endpoint.
-  public func forget(publisher: Int64, endpoint: String) async throws {
+  public func forget(publisher: Int64, endpoint: EndpointId) async throws {
     _ = try await redis.send([
       "UNLINK", keys.slots(publisher, endpoint), keys.pace(publisher, endpoint), keys.plans(publisher, endpoint),
     ])

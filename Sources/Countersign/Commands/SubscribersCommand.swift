@@ -1,4 +1,5 @@
 import Configuration
+import Domain
 import EventLoop
 import Formats
 import JSON

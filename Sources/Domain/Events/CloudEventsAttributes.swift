@@ -21,11 +21,11 @@ public enum CloudEventsAttributes {
   ///
   /// - Parameter milliseconds: when the event happened, in milliseconds since 1970.
   public static func headers(
-    id: String, publisher: Int64, topic: String, at milliseconds: Int64
+    id: EventId, publisher: Int64, topic: String, at milliseconds: Int64
   ) -> [String: EventHeader] {
     [
       "cloudEvents_specversion": "1.0",
-      "cloudEvents_id": .string(id),
+      "cloudEvents_id": .string(id.text),
       source: .string("\(sourceOfPublisher)\(publisher)"),
       "cloudEvents_type": .string(topic),
       time: .string(rfc3339(milliseconds: milliseconds)),

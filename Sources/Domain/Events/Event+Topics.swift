@@ -58,7 +58,7 @@ extension Event {
     _ endpoint: WebhookEndpoint, of publisher: Int64, _ disabled: EndpointHealth.Disabled, failingSince: Int64?
   ) {
     self.init(
-      of: [endpoint.id, String(disabled.at)], publisherId: publisher, customerId: nil,
+      of: [endpoint.id.text, String(disabled.at)], publisherId: publisher, customerId: nil,
       topic: EventTopic.webhookEndpointDisabled, version: nil, time: disabled.at, traceparent: nil
     ) { data in
       data.member("disabledAt", rfc3339(milliseconds: disabled.at))

@@ -5,7 +5,7 @@ package import JSON
 /// A message that tells a change. However often it is published, it has the same bytes and the same id.
 public struct Event: Sendable, Equatable {
   /// The same for every publish; consumers drop repeats by it.
-  public let id: String
+  public let id: EventId
   public let publisherId: Int64
   /// The customer that it is about; `nil` for an event about no customer, and after the customer's erasure.
   public let customerId: CustomerId?
@@ -29,7 +29,7 @@ public struct Event: Sendable, Equatable {
 
   /// Creates an event.
   public init(
-    id: String, publisherId: Int64, customerId: CustomerId? = nil, topic: String, version: Int64? = nil,
+    id: EventId, publisherId: Int64, customerId: CustomerId? = nil, topic: String, version: Int64? = nil,
     traceparent: String? = nil, time: Int64, body: [UInt8], isReduced: Bool = false
   ) {
     self.id = id
@@ -81,22 +81,22 @@ public struct Event: Sendable, Equatable {
 
 extension Event {
   /// The id of the event of a job's synchronization.
-  public static func id(of job: Job) -> String {
+  public static func id(of job: Job) -> EventId {
     id(
       job.publisherId, EventTopic.synchronizationResult,
       [job.synchronizationId.text, job.transactionId.text, job.customerId.text])
   }
 
   /// The id of the event of a synchronization, finalized or not.
-  public static func id(of synchronization: Synchronization) -> String {
+  public static func id(of synchronization: Synchronization) -> EventId {
     id(
       synchronization.publisherId, EventTopic.synchronizationResult,
       [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text])
   }
 
-  package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
+  package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> EventId {
     let name = ([String(publisherId), topic] + parts).lengthPrefixed
-    return "evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16])
+    return EventId("evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16]))
   }
 }
 

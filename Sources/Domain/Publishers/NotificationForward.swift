@@ -8,13 +8,13 @@ public struct NotificationForward: Sendable, Equatable {
   /// The only environment whose notifications it gets; `nil` for both.
   public let environment: WebhookEnvironment?
   /// Names the URL in the ledger, in logs and in delayed deliveries. It is a hash, because a URL may hold a secret.
-  public let id: String
+  public let id: EndpointId
 
   /// Creates a forward.
   public init(url: String, environment: WebhookEnvironment? = nil) {
     self.url = url
     self.environment = environment
-    id = "fwd_" + Hex.encode(SHA256.hash(Array(url.utf8))[..<12])
+    id = EndpointId("fwd_" + Hex.encode(SHA256.hash(Array(url.utf8))[..<12]))
   }
 
   public static func == (one: Self, other: Self) -> Bool {

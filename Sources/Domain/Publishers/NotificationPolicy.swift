@@ -14,7 +14,7 @@ public struct NotificationPolicy: Sendable, Equatable {
   }
 
   /// The ids of the URLs that get the notifications of an environment, in Apple's word.
-  public func forwards(in environment: String) -> [String] {
+  public func forwards(in environment: String) -> [EndpointId] {
     forwards.filter { $0.environment.map { $0.rawValue.exact == environment.exact } ?? true }.map(\.id)
   }
 
@@ -29,5 +29,5 @@ public struct NotificationPolicy: Sendable, Equatable {
   }
 
   /// Returns a forward by its id.
-  public func forward(_ id: String) -> NotificationForward? { forwards.first { $0.id.exact == id.exact } }
+  public func forward(_ id: EndpointId) -> NotificationForward? { forwards.first { $0.id == id } }
 }

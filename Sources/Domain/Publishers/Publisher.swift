@@ -94,8 +94,7 @@ public final class Publisher: Sendable {
 
   /// An address that receives events.
   public struct WebhookEndpoint: Sendable, Equatable {
-    /// Unique within the publisher; names the endpoint in logs and in delayed deliveries.
-    public let id: String
+    public let id: EndpointId
     public let url: String
     /// The Standard Webhooks secret, decoded.
     public let secret: [UInt8]
@@ -105,7 +104,7 @@ public final class Publisher: Sendable {
 
     /// Creates an endpoint of a publisher's file.
     public init(
-      id: String, url: String, secret: [UInt8], topics: [String], environment: WebhookEnvironment? = nil
+      id: EndpointId, url: String, secret: [UInt8], topics: [String], environment: WebhookEnvironment? = nil
     ) {
       self.id = id
       self.url = url
@@ -115,7 +114,7 @@ public final class Publisher: Sendable {
     }
 
     public static func == (one: WebhookEndpoint, other: WebhookEndpoint) -> Bool {
-      one.id.exact == other.id.exact && one.url.exact == other.url.exact && one.secret == other.secret
+      one.id == other.id && one.url.exact == other.url.exact && one.secret == other.secret
         && one.topics.map(\.exact) == other.topics.map(\.exact) && one.environment == other.environment
     }
   }

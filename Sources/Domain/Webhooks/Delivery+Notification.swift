@@ -11,16 +11,16 @@ extension Delivery {
   private static let prefix = "ntf_"
 
   /// The name of a notification among deliveries and attempts; `nil` for a UUID of which Apple has none.
-  public static func id(of notification: NotificationKey) -> String? {
+  public static func id(of notification: NotificationKey) -> EventId? {
     let uuid = notification.uuid.text
     guard (1...64).contains(uuid.utf8.count),
       uuid.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") })
     else { return nil }
-    return "\(prefix)\(notification.publisherId)_\(uuid)"
+    return EventId("\(prefix)\(notification.publisherId)_\(uuid)")
   }
 
   /// Creates the first attempt to pass a notification on.
-  public init?(_ notification: NotificationKey, to forward: String) {
+  public init?(_ notification: NotificationKey, to forward: EndpointId) {
     guard let id = Self.id(of: notification) else { return nil }
     let body = JSONWriter.object { envelope in
       envelope.member("broadcasterId", notification.publisherId)
@@ -39,11 +39,11 @@ extension Delivery {
   }
 
   /// Reads ``id(of:)``.
-  public static func notification(named id: String) -> NotificationKey? {
-    guard id.hasPrefix(prefix) else { return nil }
-    let parts = id.dropFirst(prefix.count).split(separator: "_", maxSplits: 1)
+  public static func notification(named id: EventId) -> NotificationKey? {
+    guard id.text.hasPrefix(prefix) else { return nil }
+    let parts = id.text.dropFirst(prefix.count).split(separator: "_", maxSplits: 1)
     guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }
     let key = NotificationKey(publisherId: publisher, uuid: String(parts[1]))
-    return self.id(of: key)?.exact == id.exact ? key : nil
+    return self.id(of: key) == id ? key : nil
   }
 }

@@ -7,9 +7,9 @@ public struct Delivery: Sendable, Equatable {
   public let publisherId: Int64
   public let topic: String
   /// The event's id; the same in every attempt.
-  public let eventId: String
+  public let eventId: EventId
   /// The only endpoint that still misses the event; `nil` for an event that comes for the first time.
-  public var endpointId: String?
+  public var endpointId: EndpointId?
   /// The number of this attempt, from 1.
   public var attempt: Int
   /// Names a request to send the event again; empty the first time. Each round counts its attempts from 1.
@@ -52,7 +52,7 @@ public struct Delivery: Sendable, Equatable {
   ///   - body: the envelope `{broadcasterId, topic, data}`.
   /// - Throws: ``Malformed`` when the body is no envelope.
   public init(
-    eventId: String, endpointId: String?, round: String = "", headers: [String: EventHeader], body: [UInt8]
+    eventId: EventId, endpointId: EndpointId?, round: String = "", headers: [String: EventHeader], body: [UInt8]
   ) throws(Malformed) {
     guard let envelope = try? JSONText(body, limits: .own).decoded(as: Envelope.self) else {
       throw Malformed(reason: "the body is not an event")
@@ -73,7 +73,7 @@ public struct Delivery: Sendable, Equatable {
   /// Creates the first attempt of a round to deliver an event of the ledger.
   ///
   /// - Throws: ``Malformed`` when its body is no envelope.
-  public init(_ event: Event, endpointId: String?, round: String = "") throws(Malformed) {
+  public init(_ event: Event, endpointId: EndpointId?, round: String = "") throws(Malformed) {
     try self.init(
       eventId: event.id, endpointId: endpointId, round: round, headers: event.headers, body: event.body)
   }

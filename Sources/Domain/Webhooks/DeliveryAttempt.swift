@@ -2,8 +2,8 @@ import JSON
 
 /// One attempt to deliver an event to an endpoint, as the log keeps it.
 public struct DeliveryAttempt: Sendable, Equatable {
-  public var eventId: String
-  public var endpointId: String
+  public var eventId: EventId
+  public var endpointId: EndpointId
   public var topic: String
   /// The event's version. A receiver drops an event that is older than the one it has. `nil` for events without a
   /// version.
@@ -56,7 +56,7 @@ public struct DeliveryAttempt: Sendable, Equatable {
 
   /// Creates an attempt.
   public init(
-    eventId: String, endpointId: String, topic: String, version: Int64? = nil, number: Int, time: Int64,
+    eventId: EventId, endpointId: EndpointId, topic: String, version: Int64? = nil, number: Int, time: Int64,
     status: Int? = nil, durationMilliseconds: Int64 = 0, error: String? = nil, answer: String? = nil,
     result: Result, nextAt: Int64? = nil
   ) {

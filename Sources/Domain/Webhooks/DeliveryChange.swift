@@ -18,11 +18,10 @@ public struct DeliveryChange: Sendable, Equatable {
     case putAside(DeliveryAttempt)
   }
 
-  public let eventId: String
+  public let eventId: EventId
   public let round: String
   public let publisherId: Int64
-  /// Empty for an event of which nobody knows the endpoints yet.
-  public let endpointId: String
+  public let endpointId: EndpointId
   public let topic: String
   /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
   public let look: EndpointLook?
@@ -30,7 +29,7 @@ public struct DeliveryChange: Sendable, Equatable {
 
   /// Creates a change for a delivery whose message nobody has read.
   public init(
-    eventId: String, round: String, publisherId: Int64, endpointId: String, topic: String, _ kind: Kind
+    eventId: EventId, round: String, publisherId: Int64, endpointId: EndpointId, topic: String, _ kind: Kind
   ) {
     self.eventId = eventId
     self.round = round
@@ -42,7 +41,7 @@ public struct DeliveryChange: Sendable, Equatable {
   }
 
   /// Creates a change.
-  public init(_ delivery: Delivery, at endpoint: String = "", look: EndpointLook? = nil, _ kind: Kind) {
+  public init(_ delivery: Delivery, at endpoint: EndpointId = .unknown, look: EndpointLook? = nil, _ kind: Kind) {
     eventId = delivery.eventId
     round = delivery.round
     publisherId = delivery.publisherId

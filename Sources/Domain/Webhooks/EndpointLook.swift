@@ -4,7 +4,7 @@
 /// compares the revision, and adds the endpoints that the look missed.
 public struct EndpointLook: Sendable, Equatable {
   /// The ids of the endpoints that subscribe to the event's topic, of the publisher's file and of the API.
-  public let endpoints: [String]
+  public let endpoints: [EndpointId]
   /// The revision of the publisher's endpoints that the notifier knew; `nil` if it knew none. Then the ledger compares
   /// the endpoints themselves.
   public let revision: Int64?
@@ -12,7 +12,7 @@ public struct EndpointLook: Sendable, Equatable {
   public let environment: WebhookEnvironment?
 
   /// Creates a look.
-  public init(_ endpoints: [String], revision: Int64?, environment: WebhookEnvironment? = nil) {
+  public init(_ endpoints: [EndpointId], revision: Int64?, environment: WebhookEnvironment? = nil) {
     self.endpoints = endpoints
     self.revision = revision
     self.environment = environment

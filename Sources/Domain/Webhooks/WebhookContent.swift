@@ -6,7 +6,7 @@ public enum WebhookContent: Sendable {
   /// The event's `data`, which is the vendor's body, as the event has it.
   case body([UInt8])
   /// A publisher asked for an event, to see whether the endpoint works.
-  case test(eventId: String, time: Int64?)
+  case test(eventId: EventId, time: Int64?)
 
   /// Reads an event; `nil` if the format has no shape for it.
   init?(_ event: WebhookEvent, _ format: WebhookEndpoint.Format) {
@@ -25,7 +25,7 @@ public enum WebhookContent: Sendable {
 /// An event as an endpoint gets it.
 public struct WebhookEvent: Sendable {
   /// The event's id.
-  public let id: String
+  public let id: EventId
   /// Its topic.
   public let topic: String
   /// When it happened, in milliseconds since 1970.
@@ -34,7 +34,7 @@ public struct WebhookEvent: Sendable {
   public let body: [UInt8]
 
   /// Creates an event.
-  public init(id: String, topic: String, time: Int64?, body: [UInt8]) {
+  public init(id: EventId, topic: String, time: Int64?, body: [UInt8]) {
     (self.id, self.topic, self.time, self.body) = (id, topic, time, body)
   }
 }

@@ -1,7 +1,6 @@
 /// An address that receives a publisher's events, and how.
 public struct WebhookEndpoint: Sendable, Equatable {
-  /// Unique within the publisher: names the endpoint in the API, in logs and in delayed deliveries.
-  public var id: String
+  public var id: EndpointId
   public var url: String
   /// The publisher's own name for it; may be empty.
   public var name: String
@@ -79,7 +78,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
   /// Creates an endpoint with the defaults of the API.
   public init(
-    id: String, url: String, name: String = "", topics: [String], format: Format = .cleeng, signature: Signature = .v1,
+    id: EndpointId, url: String, name: String = "", topics: [String], format: Format = .cleeng,
+    signature: Signature = .v1,
     secrets: [Secret], retry: Retry = .standard, maxConcurrency: Int = 10, maxPerSecond: Int? = nil,
     acceptsSelfSigned: Bool = false, environment: WebhookEnvironment? = nil, paymentMethodId: Int64? = nil,
     source: Source = .api, createdAt: Int64 = 0, updatedAt: Int64 = 0

@@ -32,7 +32,7 @@ enum MbaasyIdentifier {
   /// An event.
   ///
   /// - Parameter id: the event's own id, `evt_…`.
-  static func event(_ id: String) -> String { uuid("event", [id]) }
+  static func event(_ id: EventId) -> String { uuid("event", [id.text]) }
 
   private static func parts(of key: PurchaseKey) -> [String] {
     [String(key.publisherId), key.environment, key.originalTransactionId.text]

@@ -7,7 +7,7 @@ import Observability
 
 /// An endpoint as the API shows it. Only the answer that creates it has its secret.
 struct EndpointAnswer: Encodable, Equatable {
-  let id: String
+  let id: EndpointId
   let url: String
   let name: String
   let topics: [String]
@@ -75,7 +75,7 @@ struct RetryPolicyAnswer: Encodable, Equatable {
 
 /// An endpoint in the documented form of a subscription.
 struct SubscriptionAnswer: Encodable, Equatable {
-  let id: String
+  let id: EndpointId
   let url: String
   let verification = Verification()
   let paymentMethodId: Int64?

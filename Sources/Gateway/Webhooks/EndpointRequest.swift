@@ -129,7 +129,7 @@ struct EndpointRequest: Equatable {
   ///   - id: the id of the new endpoint.
   ///   - newKey: generates a key if the body has none.
   static func endpoint(
-    _ body: JSONValue, id: String, _ address: WebhookAddress, _ doors: DoorCatalog,
+    _ body: JSONValue, id: EndpointId, _ address: WebhookAddress, _ doors: DoorCatalog,
     newKey: (WebhookEndpoint.Format) throws(Problem) -> [UInt8]
   ) throws(Problem) -> WebhookEndpoint {
     let reader = try BodyReader(body, knows: names + chosenOnce)

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import HTTPServer
 
@@ -37,9 +38,9 @@ struct PageRequest: Equatable {
 /// The place behind an endpoint in the list of all endpoints. It stays valid after a deletion of that endpoint.
 struct EndpointCursor: Equatable, Comparable {
   let createdAt: Int64
-  let id: String
+  let id: EndpointId
 
-  init(createdAt: Int64, id: String) {
+  init(createdAt: Int64, id: EndpointId) {
     self.createdAt = createdAt
     self.id = id
   }
@@ -52,13 +53,13 @@ struct EndpointCursor: Equatable, Comparable {
       let time = Int64(String(decoding: parts[0], as: UTF8.self)),
       let id = Hex.decode(String(decoding: parts[1], as: UTF8.self)), (1...256).contains(id.count)
     else { return nil }
-    self.init(createdAt: time, id: String(decoding: id, as: UTF8.self))
+    self.init(createdAt: time, id: EndpointId(String(decoding: id, as: UTF8.self)))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.
-  var text: String { "\(createdAt)-\(Hex.encode(Array(id.utf8)))" }
+  var text: String { "\(createdAt)-\(Hex.encode(Array(id.text.utf8)))" }
 
   static func < (left: Self, right: Self) -> Bool {
-    (left.createdAt, left.id.exact) < (right.createdAt, right.id.exact)
+    (left.createdAt, left.id) < (right.createdAt, right.id)
   }
 }

@@ -10,7 +10,7 @@ import Observability
 extension WebhookAPI {
   /// Lists the attempts to deliver to an endpoint, newest first.
   func endpointAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     let (page, result) = try log(call.request)
     _ = try await endpoint(id)
     let found = try await context.asking {
@@ -25,9 +25,9 @@ extension WebhookAPI {
   /// The list is empty before the first attempt, since a client may be waiting for it. It is empty for an unknown event
   /// too: the gateway cannot tell the two apart.
   func eventAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.eventId]
+    let id = EventId(call[.eventId])
     let (page, result) = try log(call.request)
-    guard WebhookEndpoint.isId(id) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
+    guard EventId.isValid(id.text) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
     let found = try await context.asking {
       try await deliveries.attempts(
         publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, result: result)
@@ -64,8 +64,8 @@ extension AttemptPage {
 
 /// An attempt to deliver, as the API shows it.
 struct AttemptAnswer: Encodable, Equatable {
-  let eventId: String
-  let endpointId: String
+  let eventId: EventId
+  let endpointId: EndpointId
   let topic: String
   let version: Int64?
   let attempt: Int

@@ -20,10 +20,10 @@ extension WebhookAPI {
 
   /// Delivers a test event to one endpoint only.
   func test(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     _ = try await enabledEndpoint(id)
     try await takeReplays(1)
-    let event = "evt_" + (try random())
+    let event = EventId("evt_" + (try random()))
     let now = context.now()
     let body = JSONWriter.object { envelope in
       envelope.member("broadcasterId", publisher.id)
@@ -44,9 +44,9 @@ extension WebhookAPI {
 
   /// Delivers an event to an endpoint once more, whatever the outcome of earlier attempts.
   func resend(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let (event, id) = (call[.eventId], call[.endpointId])
+    let (event, id) = (EventId(call[.eventId]), EndpointId(call[.endpointId]))
     _ = try await enabledEndpoint(id)
-    guard WebhookEndpoint.isId(event) else { throw Self.unknownEvent }
+    guard EventId.isValid(event.text) else { throw Self.unknownEvent }
     try await takeReplays(1)
     let round = try random()
     let again = try await context.asking {
@@ -64,7 +64,7 @@ extension WebhookAPI {
   /// client asks for an event twice, the notifier attempts it once: the time at which the event was given up names the
   /// round.
   func recover(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     let reader = try BodyReader(try jsonBody(call.request), knows: ["since"])
     guard let since = try reader.time("since") else { throw reader.problem("since", "is missing") }
     _ = try await enabledEndpoint(id)
@@ -95,7 +95,7 @@ extension WebhookAPI {
       }
       if let failure { throw failure as? Problem ?? .internalError }
     }
-    context.log.info("events recovered", ["endpoint": .string(id), "count": .int(Int64(recovered))])
+    context.log.info("events recovered", ["endpoint": .string(id.text), "count": .int(Int64(recovered))])
     let more = owed.count > now.count ? owed.last.map { rfc3339(milliseconds: $0.time) } : nil
     return jsonResponse(202, Recovered(recovered: recovered, continueSince: more))
   }
@@ -110,7 +110,7 @@ extension WebhookAPI {
   }
 
   /// Finds an endpoint that is not disabled. The notifier delivers nothing to a disabled endpoint.
-  private func enabledEndpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
+  private func enabledEndpoint(_ id: EndpointId) async throws(Problem) -> WebhookEndpoint {
     let found = try await endpoint(id)
     if let disabled = try await health([id])[0].disabled {
       throw .conflict("The endpoint is disabled (\(disabled.reason.rawValue)); enable it first.")
@@ -130,7 +130,8 @@ extension WebhookAPI {
 
   private func accepted(_ replayed: Replayed) -> HTTPServerResponse {
     var response = jsonResponse(202, replayed)
-    response.headers.append(("Location", "/3.1/webhook_events/\(PercentCoding.encoded(replayed.eventId))/attempts"))
+    response.headers.append(
+      ("Location", "/3.1/webhook_events/\(PercentCoding.encoded(replayed.eventId.text))/attempts"))
     return response
   }
 
@@ -140,8 +141,8 @@ extension WebhookAPI {
     "The publisher has no event with this id, or it is kept no longer (notifier.logRetentionSeconds).")
 
   private struct Replayed: Encodable {
-    let eventId: String
-    let endpointId: String
+    let eventId: EventId
+    let endpointId: EndpointId
   }
 
   private struct Recovered: Encodable {

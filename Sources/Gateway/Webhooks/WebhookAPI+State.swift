@@ -9,7 +9,7 @@ import Service
 /// Enables and disables an endpoint, and rotates its secret.
 extension WebhookAPI {
   func enable(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     let endpoint = try await endpoint(id)
     let isConfigured = endpoint.source == .configuration
     guard try await context.asking({ try await store.enable(publisher.id, id, isConfigured: isConfigured) }) else {
@@ -20,7 +20,7 @@ extension WebhookAPI {
   }
 
   func disable(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     try requireOwn(id)
     guard try await context.asking({ try await store.disable(publisher.id, id) }) else { throw Self.unknownEndpoint }
     context.log.info("endpoint disabled", fields(id))
@@ -28,7 +28,7 @@ extension WebhookAPI {
   }
 
   func rotateSecret(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     try requireOwn(id)
     let reader = try BodyReader(try optionalJSONBody(call.request), knows: ["overlapSeconds", "secret"])
     let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400

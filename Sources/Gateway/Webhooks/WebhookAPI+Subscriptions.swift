@@ -39,7 +39,7 @@ extension WebhookAPI {
   }
 
   private func answers(
-    _ endpoints: [WebhookEndpoint], showingSecretsOf new: Set<String>
+    _ endpoints: [WebhookEndpoint], showingSecretsOf new: Set<EndpointId>
   ) async throws(Problem) -> [SubscriptionAnswer] {
     zip(endpoints, try await health(endpoints.map(\.id))).map { endpoint, health in
       var answer = SubscriptionAnswer(endpoint, health)

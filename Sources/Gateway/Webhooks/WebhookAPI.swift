@@ -4,7 +4,6 @@ import Coordination
 import Crypto
 import Domain
 import EventLoop
-import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -59,11 +58,11 @@ struct WebhookAPI {
   }
 
   func read(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    jsonResponse(200, try await answers([try await endpoint(call[.endpointId])])[0])
+    jsonResponse(200, try await answers([try await endpoint(EndpointId(call[.endpointId]))])[0])
   }
 
   func update(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     try requireOwn(id)
     let changes = try EndpointRequest(changes: try jsonBody(call.request), address, context.doors)
     let endpoint = try await changed(id) { endpoint, _ in try changes.apply(to: &endpoint) }
@@ -72,7 +71,7 @@ struct WebhookAPI {
   }
 
   func delete(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.endpointId]
+    let id = EndpointId(call[.endpointId])
     try requireOwn(id)
     guard try await context.asking({ try await store.delete(publisher.id, id) }) else { throw Self.unknownEndpoint }
     context.log.info("endpoint deleted", fields(id))
@@ -84,15 +83,16 @@ struct WebhookAPI {
   private var configured: [WebhookEndpoint] { publisher.webhooks.map { WebhookEndpoint($0) } }
 
   /// Finds an endpoint, in the file or of the API.
-  func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
-    if let found = configured.first(where: { $0.id.exact == id.exact }) { return found }
-    guard WebhookEndpoint.isId(id), let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
+  func endpoint(_ id: EndpointId) async throws(Problem) -> WebhookEndpoint {
+    if let found = configured.first(where: { $0.id == id }) { return found }
+    guard EndpointId.isValid(id.text),
+      let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
     else { throw Self.unknownEndpoint }
     return found
   }
 
   /// Drops the limits of deleted endpoints. If Redis is away, they stay and expire by themselves.
-  func forget(_ ids: [String]) async {
+  func forget(_ ids: [EndpointId]) async {
     for id in ids {
       do {
         try await pacing.forget(publisher: publisher.id, endpoint: id)
@@ -103,7 +103,7 @@ struct WebhookAPI {
   }
 
   func changed(
-    _ id: String, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
+    _ id: EndpointId, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws(Problem) -> WebhookEndpoint {
     let endpoint = try await context.asking { try await store.change(publisher.id, id, body) }
     guard let endpoint else { throw Self.unknownEndpoint }
@@ -114,8 +114,8 @@ struct WebhookAPI {
     "The publisher has no endpoint with this id; GET /3.1/webhook_endpoints lists those it has.")
 
   /// Refuses a change to an endpoint in the publisher's file. Only the owner of that file may make it.
-  func requireOwn(_ id: String) throws(Problem) {
-    if configured.contains(where: { $0.id.exact == id.exact }) {
+  func requireOwn(_ id: EndpointId) throws(Problem) {
+    if configured.contains(where: { $0.id == id }) {
       throw .conflict("The endpoint is in the publisher's file; it is changed there.")
     }
   }
@@ -125,7 +125,7 @@ struct WebhookAPI {
     return zip(endpoints, health).map { EndpointAnswer($0, $1, now: now) }
   }
 
-  func health(_ ids: [String]) async throws(Problem) -> [EndpointHealth] {
+  func health(_ ids: [EndpointId]) async throws(Problem) -> [EndpointHealth] {
     try await context.asking { try await store.health(publisher.id, ids) }
   }
 
@@ -141,7 +141,7 @@ struct WebhookAPI {
 
   var address: WebhookAddress { context.settings.notifier.webhookAddress }
 
-  func newId() throws(Problem) -> String { try drawn { try WebhookEndpoint.newId() } }
+  func newId() throws(Problem) -> EndpointId { try drawn { try WebhookEndpoint.newId() } }
 
   func newKey(_ format: WebhookEndpoint.Format) throws(Problem) -> [UInt8] {
     try drawn { try WebhookSecret.newKey(format) }
@@ -156,7 +156,7 @@ struct WebhookAPI {
     }
   }
 
-  func fields(_ id: String) -> KeyValuePairs<String, Log.Value> {
-    ["publisherId": .int(publisher.id), "endpoint": .string(id)]
+  func fields(_ id: EndpointId) -> KeyValuePairs<String, Log.Value> {
+    ["publisherId": .int(publisher.id), "endpoint": .string(id.text)]
   }
 }

@@ -12,7 +12,7 @@ struct CommitWriting {
   /// The publishers whose files name webhook endpoints.
   private let configured: Set<Int64>
   private let postponed: [SynchronizationRow.Waiting]
-  private let confirmed: [String]
+  private let confirmed: [EventId]
 
   /// - Parameters:
   ///   - waiting: the synchronizations that have a row already.
@@ -20,7 +20,7 @@ struct CommitWriting {
   ///   - knownChains: the chains that the ledger has.
   init(
     _ state: CommitState, waiting: Set<SynchronizationKey>, postponed: [SynchronizationRow.Waiting],
-    knownChains: Set<[UInt8]>, configured: Set<Int64>, confirmed: [String]
+    knownChains: Set<[UInt8]>, configured: Set<Int64>, confirmed: [EventId]
   ) {
     self.state = state
     self.waiting = waiting

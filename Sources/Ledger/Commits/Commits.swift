@@ -25,7 +25,7 @@ public final class Commits {
   private lazy var startLater = EndOfTurn { [weak self] in self?.startBatches() }
   private var knownChains: Set<[UInt8]> = []
   private var subscriptionIds: [Int64] = []
-  private var confirmed: [String] = []
+  private var confirmed: [EventId] = []
 
   /// What a commit needs to know of its process.
   public struct Settings {
@@ -127,7 +127,7 @@ public final class Commits {
         [
           .int64(key.publisherId), .id(key.id), .id(key.transactionId),
           .ids([key.customerId, key.erased.customerId]),
-        ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
+        ]), PostgresQuery(OutboxRow.read, [.ids([Event.id(of: job)])]),
     ])
     guard let kept = try KeptSynchronization.all(rows[0]).first else { return nil }
     return FinalizedSynchronization(
@@ -142,7 +142,7 @@ public final class Commits {
   }
 
   /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.
-  public func confirm(_ eventIds: [String]) { confirmed += eventIds }
+  public func confirm(_ eventIds: [EventId]) { confirmed += eventIds }
 
   /// Takes the confirmed events out of the outbox when no commit comes.
   public func flushConfirmed() async {
@@ -253,13 +253,13 @@ public final class Commits {
     /// The events of each update.
     var told: [[Event]] = []
     /// The events of synchronizations that an earlier commit has finalized, by their place in the batch.
-    var earlier: [Int: String] = [:]
+    var earlier: [Int: EventId] = [:]
     var chains: Set<[UInt8]> = []
   }
 
   private func decideAndWrite(
     _ requests: [FinalizationRequest], _ updates: [PurchaseUpdate], _ postponed: [SynchronizationRow.Waiting],
-    _ confirmed: [String]
+    _ confirmed: [EventId]
   ) async throws -> Done {
     let reading = CommitReading(requests, updates: updates, waiting: postponed.map(\.job))
     // Another batch may begin while this one waits. A failed commit may have used its numbers: nobody else gets them.
@@ -308,7 +308,7 @@ public final class Commits {
   /// Adds the events of synchronizations that were finalized before, if the broker has not confirmed them.
   private func completed(_ done: Done) async throws -> [Finalized] {
     guard !done.earlier.isEmpty else { return done.results }
-    let rows = try await postgres.run(PostgresQuery(OutboxRow.read, [.texts(Array(done.earlier.values))]))
+    let rows = try await postgres.run(PostgresQuery(OutboxRow.read, [.ids(Array(done.earlier.values))]))
     let events = Dictionary(try Event.all(rows).map { ($0.id, $0) }) { one, _ in one }
     var results = done.results
     for (place, id) in done.earlier {
@@ -317,7 +317,7 @@ public final class Commits {
     return results
   }
 
-  private func takeConfirmed() -> [String] {
+  private func takeConfirmed() -> [EventId] {
     defer { confirmed.removeAll() }
     return confirmed
   }

@@ -29,7 +29,7 @@ struct KeptSynchronization {
   let key: SynchronizationKey
   let synchronization: Synchronization
   /// The id of its event, once finalized.
-  let eventId: String?
+  let eventId: EventId?
 
   /// Reads the rows of a result.
   static func all(_ rows: PostgresRows) throws -> [KeptSynchronization] {

@@ -19,7 +19,7 @@ struct SynchronizationRow: ReadableRecord {
   /// Once it is finalized.
   var result: SynchronizationResult?
   var version: Int64?
-  var eventId: String?
+  var eventId: EventId?
   var finalizedAt: Int64?
 
   static let blank = SynchronizationRow()
@@ -54,7 +54,7 @@ struct SynchronizationRow: ReadableRecord {
       "data", .bytea, { $0.result?.encoded },
       { $0.result = try $1.map { try SynchronizationResult(JSONText($0, limits: .own)) } }, export: "data")
     columns.optional("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
-    columns.optional("event_id", .text, { $0.eventId }, { $0.eventId = $1 })
+    columns.optional("event_id", .id(of: EventId.self), { $0.eventId }, { $0.eventId = $1 })
     columns.optional(
       "finalized_at", .timestamptz, { $0.finalizedAt }, { $0.finalizedAt = $1 }, export: "finalizedAt")
   }

@@ -15,10 +15,10 @@ extension Event {
     let events = sorted(events)
     let (ids, publishers) = (events.map(\.id), events.map(\.publisherId))
     return [
-      insert(sorted: events), PostgresQuery(OutboxRow.insert, [.texts(ids)]),
+      insert(sorted: events), PostgresQuery(OutboxRow.insert, [.ids(ids)]),
       PostgresQuery(
         OutboxRow.insertDeliveries,
-        [.texts(ids), .int64s(publishers), .bools(publishers.map(configured.contains))]),
+        [.ids(ids), .int64s(publishers), .bools(publishers.map(configured.contains))]),
     ]
   }
 
@@ -28,12 +28,12 @@ extension Event {
   }
 
   /// Takes events out of the outbox that the broker has confirmed.
-  public static func confirmed(_ ids: [String]) -> PostgresQuery {
-    PostgresQuery(OutboxRow.delete, [.texts(Set(ids.map(\.exact)).sorted().map(\.text))])
+  public static func confirmed(_ ids: [EventId]) -> PostgresQuery {
+    PostgresQuery(OutboxRow.delete, [.ids(Set(ids).sorted())])
   }
 
   /// Reads events by their ids. ``all(_:)`` reads the rows. An unknown id has no row.
-  public static func read(_ ids: [String]) -> PostgresQuery { PostgresQuery(.readEvents, [.texts(ids)]) }
+  public static func read(_ ids: [EventId]) -> PostgresQuery { PostgresQuery(.readEvents, [.ids(ids)]) }
 
   /// Reads the rows of ``read(_:)``.
   ///
@@ -43,8 +43,8 @@ extension Event {
   /// In the order of the ids and each id once, so that two commits lock rows in one order.
   private static func sorted(_ events: [Event]) -> [Event] {
     if events.count < 2 { return events }
-    var known: [ExactText: Event] = [:]
-    for event in events where known[event.id.exact] == nil { known[event.id.exact] = event }
+    var known: [EventId: Event] = [:]
+    for event in events where known[event.id] == nil { known[event.id] = event }
     return known.sorted { $0.key < $1.key }.map(\.value)
   }
 }

@@ -3,7 +3,7 @@ import Postgres
 
 /// A row of `events`.
 struct EventRow: ReadableRecord {
-  var id = ""
+  var id = EventId("")
   var publisherId: Int64 = 0
   var customerId: CustomerId?
   var topic = ""
@@ -16,7 +16,7 @@ struct EventRow: ReadableRecord {
   var title: String { "event \(id)" }
 
   static let table = Table<EventRow>("events", key: ["id"]) { columns in
-    columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "eventId")
+    columns.required("id", .id(of: EventId.self), { $0.id }, { $0.id = $1 }, export: "eventId")
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
     columns.optional(
       "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)

@@ -27,7 +27,7 @@ public struct KeptNotification: Sendable, Equatable {
   /// The text that Apple signed: `signedPayload`.
   public let body: [UInt8]
   /// The ids of the publisher's URLs that get the notification, too.
-  public var forwards: [String] = []
+  public var forwards: [EndpointId] = []
   /// The body as Apple posted it, where it must be passed on and is not ``canonical(_:)``.
   public var posted: [UInt8]?
 
@@ -39,7 +39,7 @@ public struct KeptNotification: Sendable, Equatable {
   /// Lets URLs of the publisher's get the notification, too.
   ///
   /// - Parameter body: what Apple posted; `nil` if Notification History has told only the signed text.
-  public func forwarded(to ids: [String], as body: [UInt8]? = nil) -> KeptNotification {
+  public func forwarded(to ids: [EndpointId], as body: [UInt8]? = nil) -> KeptNotification {
     var row = self
     row.forwards = ids
     row.posted = ids.isEmpty || body == Self.canonical(self.body) ? nil : body

@@ -75,8 +75,8 @@ enum NotificationRow {
     }
     if owed.isEmpty { return [] }
     return [
-      .int64s(owed.map(\.row.publisherId)), .texts(owed.map(\.row.uuid)), .texts(owed.map(\.id)),
-      .texts(owed.map(\.forward)),
+      .int64s(owed.map(\.row.publisherId)), .texts(owed.map(\.row.uuid)), .ids(owed.map(\.id)),
+      .ids(owed.map(\.forward)),
     ]
   }
 

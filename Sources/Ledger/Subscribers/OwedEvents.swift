@@ -1,5 +1,6 @@
 public import Domain
 public import EventLoop
+import Formats
 public import Postgres
 
 /// The events that subscribers still miss: the broker has refused them, or has not answered.
@@ -15,7 +16,7 @@ public struct OwedEvents {
   /// An event that a subscriber misses.
   public struct Missed: Sendable, Equatable {
     /// The event's id.
-    public let eventId: String
+    public let eventId: EventId
     /// The subscriber's name.
     public let subscriber: String
     /// Why, for a person.
@@ -24,7 +25,7 @@ public struct OwedEvents {
     public let pause: Duration
 
     /// Creates a value.
-    public init(eventId: String, subscriber: String, cause: String, pause: Duration) {
+    public init(eventId: EventId, subscriber: String, cause: String, pause: Duration) {
       self.eventId = eventId
       self.subscriber = subscriber
       self.cause = cause
@@ -59,14 +60,14 @@ public struct OwedEvents {
   /// - Parameter others: what subscribers miss of events that stay in the outbox if they are there.
   /// - Throws: `PostgresError`, and then the outbox is as it was.
   public func owe(_ missed: [Missed], others: [Missed] = []) async throws {
-    var known: [[String]: Missed] = [:]
-    for each in missed + others { known[[each.eventId, each.subscriber]] = each }
+    var known: [[ExactText]: Missed] = [:]
+    for each in missed + others { known[[each.eventId.text.exact, each.subscriber.exact]] = each }
     let rows = known.values.sorted { ($0.eventId, $0.subscriber) < ($1.eventId, $1.subscriber) }
     _ = try await postgres.run([
       PostgresQuery(
         .owe,
         [
-          .texts(rows.map(\.eventId)), .texts(rows.map(\.subscriber)),
+          .ids(rows.map(\.eventId)), .texts(rows.map(\.subscriber)),
           .texts(rows.map { String($0.cause.prefix(500)) }),
           .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
         ]), Event.confirmed(missed.map(\.eventId).sorted()),
@@ -92,22 +93,22 @@ public struct OwedEvents {
   /// Notes that a subscriber has events.
   ///
   /// - Throws: `PostgresError`.
-  public func settle(_ eventIds: [String], of subscriber: String) async throws {
+  public func settle(_ eventIds: [EventId], of subscriber: String) async throws {
     guard !eventIds.isEmpty else { return }
-    _ = try await postgres.run(PostgresQuery(.settle, [.texts(eventIds.sorted()), .text(subscriber)]))
+    _ = try await postgres.run(PostgresQuery(.settle, [.ids(eventIds.sorted()), .text(subscriber)]))
   }
 
   /// Puts events off that a subscriber does not take, each for a time of its own.
   ///
   /// - Throws: `PostgresError`.
-  public func putOff(_ events: [(id: String, pause: Duration, cause: String)], of subscriber: String) async throws {
+  public func putOff(_ events: [(id: EventId, pause: Duration, cause: String)], of subscriber: String) async throws {
     guard !events.isEmpty else { return }
     let rows = events.sorted { $0.id < $1.id }
     _ = try await postgres.run(
       PostgresQuery(
         .putOff,
         [
-          .texts(rows.map(\.id)), .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
+          .ids(rows.map(\.id)), .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
           .texts(rows.map { String($0.cause.prefix(500)) }), .text(subscriber),
         ]))
   }
@@ -159,7 +160,7 @@ public struct OwedEvents {
   /// One event that a subscriber misses, for a list.
   public struct Listed: Sendable {
     /// The event's id.
-    public let eventId: String
+    public let eventId: EventId
     /// The publisher whose event it is.
     public let publisherId: Int64
     /// The event's topic.
@@ -178,7 +179,7 @@ public struct OwedEvents {
   public func list(_ subscriber: String, limit: Int) async throws -> [Listed] {
     try await postgres.run(PostgresQuery(.list, [.text(subscriber), .int64(Int64(limit))])).map { row in
       Listed(
-        eventId: try row.text("event_id") ?? "", publisherId: try row.int64("publisher_id") ?? 0,
+        eventId: try row.id("event_id") ?? EventId(""), publisherId: try row.int64("publisher_id") ?? 0,
         topic: try row.text("topic") ?? "", tries: try row.int64("tries") ?? 0,
         owedSince: try row.time("owed_since") ?? 0, cause: try row.text("cause") ?? "")
     }

@@ -9,7 +9,8 @@ struct AttemptRow: ReadableRecord {
   /// A result of a newer notifier is unknown here.
   var result = ""
   /// Without its result.
-  var attempt = DeliveryAttempt(eventId: "", endpointId: "", topic: "", number: 1, time: 0, result: .failed)
+  var attempt = DeliveryAttempt(
+    eventId: EventId(""), endpointId: .unknown, topic: "", number: 1, time: 0, result: .failed)
 
   static let blank = AttemptRow()
   var title: String { "attempt \(id)" }
@@ -19,8 +20,10 @@ struct AttemptRow: ReadableRecord {
     columns.read("id", .bigint) { $0.id = $1 }
     columns.written("publisher_id", .bigint) { $0.publisherId }
     columns.required(
-      "endpoint_id", .text, { $0.attempt.endpointId }, { $0.attempt.endpointId = $1 }, export: "endpointId")
-    columns.required("event_id", .text, { $0.attempt.eventId }, { $0.attempt.eventId = $1 }, export: "eventId")
+      "endpoint_id", .id(of: EndpointId.self), { $0.attempt.endpointId }, { $0.attempt.endpointId = $1 },
+      export: "endpointId")
+    columns.required(
+      "event_id", .id(of: EventId.self), { $0.attempt.eventId }, { $0.attempt.eventId = $1 }, export: "eventId")
     columns.written("round", .text) { $0.round }
     columns.required("topic", .text, { $0.attempt.topic }, { $0.attempt.topic = $1 })
     columns.optional("version", .bigint, { $0.attempt.version }, { $0.attempt.version = $1 })

@@ -16,10 +16,10 @@ extension AuditEntry {
 
   /// The change of an endpoint, or a request to send it events.
   static func endpoint(
-    _ action: EndpointAction, _ id: String, of publisher: Int64, _ detail: (inout JSONWriter) -> Void = { _ in }
+    _ action: EndpointAction, _ id: EndpointId, of publisher: Int64, _ detail: (inout JSONWriter) -> Void = { _ in }
   ) -> AuditEntry {
     AuditEntry(
-      publisherId: publisher, actor: .publisher, action: action.rawValue, subject: id,
+      publisherId: publisher, actor: .publisher, action: action.rawValue, subject: id.text,
       detail: JSONWriter.object(detail))
   }
 
@@ -32,7 +32,7 @@ extension AuditEntry {
   }
 
   /// A changed endpoint, with the names of the members that have another value now.
-  static func changed(_ id: String, _ members: [String], of publisher: Int64) -> AuditEntry {
+  static func changed(_ id: EndpointId, _ members: [String], of publisher: Int64) -> AuditEntry {
     .endpoint(.changed, id, of: publisher) { $0.member("members", members.joined(separator: " ")) }
   }
 }

@@ -20,25 +20,25 @@ extension DeliveryBatch {
       .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.0)) + [.times(postponed.map(\.1))])
     add(
       .deleteDelivered, !delivered.isEmpty,
-      [.texts(delivered.map(\.event.text)), .texts(delivered.map(\.endpoint.text))])
+      [.ids(delivered.map(\.event)), .ids(delivered.map(\.endpoint))])
     add(.deleteEnded, !ended.isEmpty, Self.keys(ended))
     add(
-      .recover, !healthy.isEmpty, [.int64s(healthy.map(\.publisher)), .texts(healthy.map(\.id.text))])
+      .recover, !healthy.isEmpty, [.int64s(healthy.map(\.publisher)), .ids(healthy.map(\.id))])
     add(isRepeated ? .insertAttemptsAgain : .insertAttempts, !log.isEmpty, Self.columns(log))
     add(
       .fail, !failing.isEmpty,
       [
-        .int64s(failing.map(\.0.publisher)), .texts(failing.map(\.0.id.text)), .times(failing.map(\.since)),
+        .int64s(failing.map(\.0.publisher)), .ids(failing.map(\.0.id)), .times(failing.map(\.since)),
         .bools(failing.map(\.isConfigured)),
       ])
     add(
       .readFailing, !failing.isEmpty,
-      [.int64s(failing.map(\.0.publisher)), .texts(failing.map(\.0.id.text))])
+      [.int64s(failing.map(\.0.publisher)), .ids(failing.map(\.0.id))])
     return queries
   }
 
   private static func keys(_ keys: [Key]) -> [PostgresParameter] {
-    [.texts(keys.map(\.event.text)), .texts(keys.map(\.endpoint.text)), .texts(keys.map(\.round.text))]
+    [.ids(keys.map(\.event)), .ids(keys.map(\.endpoint)), .texts(keys.map(\.round.text))]
   }
 
   private static func times(_ next: [Next]) -> [PostgresParameter] {
@@ -48,14 +48,14 @@ extension DeliveryBatch {
   private static func columns(_ seen: [Seen]) -> [PostgresParameter] {
     let known = seen.flatMap { look in look.endpoints.sorted().map { (event: look.event, endpoint: $0) } }
     return [
-      .texts(seen.map(\.event.text)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.withoutNUL)),
-      .int64s(seen.map(\.revision)), .texts(known.map(\.event.text)), .texts(known.map(\.endpoint.text)),
+      .ids(seen.map(\.event)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.withoutNUL)),
+      .int64s(seen.map(\.revision)), .ids(known.map(\.event)), .ids(known.map(\.endpoint)),
     ]
   }
 
   private static func columns(_ rows: [(Key, Next)]) -> [PostgresParameter] {
     [
-      .texts(rows.map(\.0.event.text)), .texts(rows.map(\.0.endpoint.text)), .int64s(rows.map(\.1.publisher)),
+      .ids(rows.map(\.0.event)), .ids(rows.map(\.0.endpoint)), .int64s(rows.map(\.1.publisher)),
     ] + times(rows.map(\.1))
   }
 

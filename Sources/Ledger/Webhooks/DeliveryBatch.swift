@@ -7,8 +7,8 @@ import Formats
 struct DeliveryBatch {
   /// Names a delivery.
   struct Key: Hashable, Comparable {
-    let event: ExactText
-    let endpoint: ExactText
+    let event: EventId
+    let endpoint: EndpointId
     let round: ExactText
 
     static func < (one: Self, other: Self) -> Bool {
@@ -19,7 +19,7 @@ struct DeliveryBatch {
   /// Names an endpoint.
   struct Endpoint: Hashable, Comparable {
     let publisher: Int64
-    let id: ExactText
+    let id: EndpointId
 
     static func < (one: Self, other: Self) -> Bool { (one.publisher, one.id) < (other.publisher, other.id) }
   }
@@ -34,7 +34,7 @@ struct DeliveryBatch {
 
   /// A look at an event's endpoints, of one notifier or of several.
   struct Seen: Equatable {
-    let event: ExactText
+    let event: EventId
     let publisher: Int64
     let topic: String
     /// The environment of the event's purchase.
@@ -42,7 +42,7 @@ struct DeliveryBatch {
     /// The newest revision that one of them knew; `nil` if none is known.
     var revision: Int64?
     /// The endpoints that one of them knew.
-    var endpoints: Set<ExactText>
+    var endpoints: Set<EndpointId>
   }
 
   /// The events whose endpoints are known now.
@@ -72,7 +72,7 @@ struct DeliveryBatch {
     var log: [(change: DeliveryChange, attempt: DeliveryAttempt)] = []
     var health: [Endpoint: (recovers: Bool, since: Int64?, isConfigured: Bool)] = [:]
     for change in changes {
-      let key = Key(event: change.eventId.exact, endpoint: change.endpointId.exact, round: change.round.exact)
+      let key = Key(event: change.eventId, endpoint: change.endpointId, round: change.round.exact)
       switch change.kind {
       case .seen: break
       case .dropped: ended.insert(key)
@@ -84,7 +84,7 @@ struct DeliveryBatch {
         next[key] = Next(publisher: change.publisherId, attempt: 1, dueAt: time)
       case .attempted(let attempt, let isConfigured):
         log.append((change, attempt))
-        let endpoint = Endpoint(publisher: change.publisherId, id: change.endpointId.exact)
+        let endpoint = Endpoint(publisher: change.publisherId, id: change.endpointId)
         var state = health[endpoint] ?? (false, nil, isConfigured)
         switch attempt.result {
         case .delivered:
@@ -104,20 +104,20 @@ struct DeliveryBatch {
       }
     }
     var opened: [Key: Next] = [:]
-    var seen: [ExactText: Seen] = [:]
+    var seen: [EventId: Seen] = [:]
     for change in changes {
       guard let look = change.look else { continue }
-      let event = change.eventId.exact
+      let event = change.eventId
       var known =
         seen[event]
         ?? Seen(
           event: event, publisher: change.publisherId, topic: change.topic, environment: look.environment,
           endpoints: [])
       known.revision = [known.revision, look.revision].compactMap { $0 }.max()
-      known.endpoints.formUnion(look.endpoints.map(\.exact))
+      known.endpoints.formUnion(look.endpoints)
       seen[event] = known
       for endpoint in look.endpoints {
-        let key = Key(event: change.eventId.exact, endpoint: endpoint.exact, round: "")
+        let key = Key(event: change.eventId, endpoint: endpoint, round: "")
         guard !delivered.contains(key), !ended.contains(key) else { continue }
         opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
       }
@@ -139,11 +139,11 @@ struct DeliveryBatch {
   /// The endpoints that the looks missed, by event.
   ///
   /// - Parameter written: the events and endpoints of the rows that the commit has written for the looks.
-  func missed(_ written: [(event: ExactText, endpoint: ExactText)]) -> [ExactText: [String]] {
+  func missed(_ written: [(event: EventId, endpoint: EndpointId)]) -> [EventId: [EndpointId]] {
     let known = Dictionary(uniqueKeysWithValues: seen.map { ($0.event, $0.endpoints) })
-    var missed: [ExactText: [String]] = [:]
+    var missed: [EventId: [EndpointId]] = [:]
     for row in written where known[row.event]?.contains(row.endpoint) == false {
-      missed[row.event, default: []].append(row.endpoint.text)
+      missed[row.event, default: []].append(row.endpoint)
     }
     return missed
   }

@@ -7,12 +7,12 @@ import Postgres
 extension DeliveryLedger {
   /// An event that an endpoint has missed.
   public struct Owed: Sendable, Equatable {
-    public let eventId: String
+    public let eventId: EventId
     /// When a notifier gave it up last, in milliseconds since 1970.
     public let time: Int64
 
     /// Creates it.
-    public init(eventId: String, time: Int64) {
+    public init(eventId: EventId, time: Int64) {
       self.eventId = eventId
       self.time = time
     }
@@ -22,7 +22,7 @@ extension DeliveryLedger {
   ///
   /// - Returns: the delivery to publish.
   /// - Throws: `Delivery.Malformed` besides.
-  public func test(_ event: Event, at endpoint: String) async throws -> Delivery {
+  public func test(_ event: Event, at endpoint: EndpointId) async throws -> Delivery {
     let delivery = try Delivery(event, endpointId: endpoint)
     _ = try await client.run([
       Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
@@ -37,7 +37,9 @@ extension DeliveryLedger {
   ///
   /// - Parameter round: a new name.
   /// - Returns: the delivery to publish; `nil` when the ledger does not keep the event, or not any more.
-  public func resend(publisher: Int64, event id: String, to endpoint: String, round: String) async throws -> Delivery? {
+  public func resend(publisher: Int64, event id: EventId, to endpoint: EndpointId, round: String) async throws
+    -> Delivery?
+  {
     guard let event = try Event.all(await client.run(Event.read([id]))).first, event.publisherId == publisher
     else { return nil }
     let delivery = try Delivery(event, endpointId: endpoint, round: round)
@@ -54,11 +56,11 @@ extension DeliveryLedger {
   ///
   /// - Parameter since: only events given up at this time or later, in milliseconds since 1970.
   public func owed(
-    publisher: Int64, endpoint: String, since: Int64, limit: Int = 100_000
+    publisher: Int64, endpoint: EndpointId, since: Int64, limit: Int = 100_000
   ) async throws -> [Owed] {
     let rows = try await client.run(
-      PostgresQuery(.readOwed, [.int64(publisher), .text(endpoint), .time(since), .int64(Int64(limit))]))
-    return try rows.map { Owed(eventId: try $0.text("event_id") ?? "", time: try $0.time("given_up_at") ?? 0) }
+      PostgresQuery(.readOwed, [.int64(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
+    return try rows.map { Owed(eventId: try $0.id("event_id") ?? EventId(""), time: try $0.time("given_up_at") ?? 0) }
   }
 
   /// Begins a round for each missed event. The time at which an event was given up names its round. So if a client asks
@@ -67,7 +69,7 @@ extension DeliveryLedger {
   /// - Parameter isFirst: whether the request begins here; then the audit gets an entry.
   /// - Returns: the deliveries to publish.
   public func recover(
-    _ owed: [Owed], publisher: Int64, endpoint: String, isFirst: Bool
+    _ owed: [Owed], publisher: Int64, endpoint: EndpointId, isFirst: Bool
   ) async throws -> [Delivery] {
     guard !owed.isEmpty else { return [] }
     let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
@@ -76,26 +78,26 @@ extension DeliveryLedger {
       begin(ids, rounds: rounds, publisher, endpoint),
       // The list may be older than a delivery of the same round. That has taken the round's row away, and the row that
       // this request has written in its place would lead to another attempt.
-      PostgresQuery(.endDelivered, [.texts(ids), .text(endpoint)]),
+      PostgresQuery(.endDelivered, [.ids(ids), .id(endpoint)]),
     ]
     if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher)])) }
-    queries.append(PostgresQuery(.readOpenRounds, [.texts(ids), .texts(rounds), .text(endpoint)]))
+    queries.append(PostgresQuery(.readOpenRounds, [.ids(ids), .texts(rounds), .id(endpoint)]))
     queries.append(Event.read(ids))
     let answers = try await client.run(queries)
-    let open = Set(try answers[queries.count - 2].compactMap { try $0.text("event_id")?.exact })
-    let events = try Event.all(answers[queries.count - 1]).filter { open.contains($0.id.exact) }
-    let found = Dictionary(events.map { ($0.id.exact, $0) }) { first, _ in first }
+    let open = Set(try answers[queries.count - 2].compactMap { row throws -> EventId? in try row.id("event_id") })
+    let events = try Event.all(answers[queries.count - 1]).filter { open.contains($0.id) }
+    let found = Dictionary(events.map { ($0.id, $0) }) { first, _ in first }
     return zip(owed, rounds).compactMap { owed, round in
-      found[owed.eventId.exact].flatMap { try? Delivery($0, endpointId: endpoint, round: round) }
+      found[owed.eventId].flatMap { try? Delivery($0, endpointId: endpoint, round: round) }
     }
   }
 
   private func begin(
-    _ events: [String], rounds: [String], _ publisher: Int64, _ endpoint: String
+    _ events: [EventId], rounds: [String], _ publisher: Int64, _ endpoint: EndpointId
   ) -> PostgresQuery {
-    let sorted = zip(events, rounds).sorted { ($0.0.exact, $0.1.exact) < ($1.0.exact, $1.1.exact) }
+    let sorted = zip(events, rounds).sorted { ($0.0, $0.1.exact) < ($1.0, $1.1.exact) }
     return PostgresQuery(
-      .beginRounds, [.texts(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .text(endpoint)])
+      .beginRounds, [.ids(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .id(endpoint)])
   }
 }
 

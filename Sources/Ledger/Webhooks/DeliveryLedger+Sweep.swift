@@ -27,7 +27,7 @@ extension DeliveryLedger {
     var lost: [PostgresRow] = []
     let events = try rows.isEmpty ? nil : EventRow.table.reader(of: rows)
     for row in rows {
-      let endpoint = try row.text("endpoint_id") ?? ""
+      let endpoint = try row.id("endpoint_id") ?? EndpointId.unknown
       guard var delivery = try Self.delivery(row, events, to: endpoint) else {
         lost.append(row)
         continue
@@ -52,14 +52,14 @@ extension DeliveryLedger {
 extension DeliveryLedger {
   /// A notification has no event. The notifier finds out whether the ledger still has it.
   private static func delivery(
-    _ row: PostgresRow, _ events: TableReader<EventRow>?, to endpoint: String
+    _ row: PostgresRow, _ events: TableReader<EventRow>?, to endpoint: EndpointId
   ) throws -> Delivery? {
-    if let notification = Delivery.notification(named: try row.text("event_id") ?? "") {
+    if let notification = Delivery.notification(named: try row.id("event_id") ?? EventId("")) {
       return Delivery(notification, to: endpoint)
     }
     guard try row.text("id") != nil, let event = try events?.record(row).event else { return nil }
     return try? Delivery(
-      event, endpointId: endpoint.isEmpty ? nil : endpoint, round: try row.text("round") ?? "")
+      event, endpointId: endpoint == .unknown ? nil : endpoint, round: try row.text("round") ?? "")
   }
 }
 

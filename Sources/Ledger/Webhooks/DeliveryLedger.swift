@@ -47,12 +47,12 @@ public final class DeliveryLedger {
   private static func facts(_ some: [Question], _ client: PostgresClient) async throws -> [DeliveryState.Facts] {
     var facts = some.map { DeliveryState.Facts(attempt: $0.delivery.attempt) }
     let endpoints = Set(
-      some.map { DeliveryBatch.Endpoint(publisher: $0.delivery.publisherId, id: $0.endpoint.id.exact) }
+      some.map { DeliveryBatch.Endpoint(publisher: $0.delivery.publisherId, id: $0.endpoint.id) }
     ).sorted()
     let rows = try await client.run([
       PostgresQuery(.readDeliveries, keys(some, Array(some.indices))),
       PostgresQuery(
-        .readStates, [.int64s(endpoints.map(\.publisher)), .texts(endpoints.map(\.id.text))]),
+        .readStates, [.int64s(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
     ])
     for row in rows[0] {
       let index = Int(try row.int64("asked") ?? 0)
@@ -64,11 +64,11 @@ public final class DeliveryLedger {
     }
     var states: [DeliveryBatch.Endpoint: (isThere: Bool, isDisabled: Bool)] = [:]
     for row in rows[1] {
-      states[.init(publisher: try row.int64("publisher") ?? 0, id: (try row.text("endpoint") ?? "").exact)] =
+      states[.init(publisher: try row.int64("publisher") ?? 0, id: try row.id("endpoint") ?? .unknown)] =
         (try row.bool("is_there") ?? false, try row.bool("is_disabled") ?? false)
     }
     for (index, question) in some.enumerated() {
-      let state = states[.init(publisher: question.delivery.publisherId, id: question.endpoint.id.exact)]
+      let state = states[.init(publisher: question.delivery.publisherId, id: question.endpoint.id)]
       facts[index].hasEndpoint = question.endpoint.source == .configuration || state?.isThere ?? false
       facts[index].isDisabled = state?.isDisabled ?? false
     }
@@ -93,13 +93,13 @@ public final class DeliveryLedger {
     // In the order of their keys, so that two notifiers write rows in one order.
     let sorted = indices.map { index in
       let (delivery, endpoint) = (some[index].delivery, some[index].endpoint.id)
-      let key = DeliveryBatch.Key(event: delivery.eventId.exact, endpoint: endpoint.exact, round: delivery.round.exact)
+      let key = DeliveryBatch.Key(event: delivery.eventId, endpoint: endpoint, round: delivery.round.exact)
       return (key: key, delivery: delivery)
     }.sorted { $0.key < $1.key }
     return PostgresQuery(
       .oweDeliveries,
       [
-        .texts(sorted.map(\.key.event.text)), .texts(sorted.map(\.key.endpoint.text)),
+        .ids(sorted.map(\.key.event)), .ids(sorted.map(\.key.endpoint)),
         .texts(sorted.map(\.key.round.text)), .int64s(sorted.map(\.delivery.publisherId)),
         .int32s(sorted.map { Int32(clamping: $0.delivery.attempt) }),
       ])
@@ -108,8 +108,8 @@ public final class DeliveryLedger {
   private static func keys(_ some: [Question], _ indices: [Int]) -> [PostgresParameter] {
     let deliveries = indices.map { some[$0].delivery }
     return [
-      .int32s(indices.map { Int32($0) }), .texts(deliveries.map(\.eventId)),
-      .texts(indices.map { some[$0].endpoint.id }), .texts(deliveries.map(\.round)),
+      .int32s(indices.map { Int32($0) }), .ids(deliveries.map(\.eventId)),
+      .ids(indices.map { some[$0].endpoint.id }), .texts(deliveries.map(\.round)),
       .int32s(deliveries.map { Int32(clamping: $0.attempt) }),
     ]
   }

@@ -16,7 +16,7 @@ public final class DeliveryRecorder {
     /// Since when every attempt at the endpoint has failed; `nil` when the last one succeeded.
     public var failingSince: Int64?
     /// The endpoints that the look at the event missed. Each has a row of its delivery now, and needs a message.
-    public var missed: [String] = []
+    public var missed: [EndpointId] = []
   }
 
   private struct Entry {
@@ -126,21 +126,21 @@ public final class DeliveryRecorder {
       var failing: [DeliveryBatch.Endpoint: Int64] = [:]
       if !batch.failing.isEmpty, let last = rows.last {
         for row in last {
-          let (publisher, id) = (try row.int64("publisher_id") ?? 0, try row.text("endpoint_id") ?? "")
-          failing[.init(publisher: publisher, id: id.exact)] = try row.time("failing_since")
+          let (publisher, id) = (try row.int64("publisher_id") ?? 0, try row.id("endpoint_id") ?? EndpointId.unknown)
+          failing[.init(publisher: publisher, id: id)] = try row.time("failing_since")
         }
       }
-      var missed: [ExactText: [String]] = [:]
+      var missed: [EventId: [EndpointId]] = [:]
       if !batch.seen.isEmpty, let written = rows.first {
         missed = batch.missed(
-          try written.map { ((try $0.text("event_id") ?? "").exact, (try $0.text("endpoint_id") ?? "").exact) })
+          try written.map { (try $0.id("event_id") ?? EventId(""), try $0.id("endpoint_id") ?? .unknown) })
       }
       ended(some)
       for entry in some {
         let endpoint = DeliveryBatch.Endpoint(
-          publisher: entry.change.publisherId, id: entry.change.endpointId.exact)
+          publisher: entry.change.publisherId, id: entry.change.endpointId)
         var recorded = Recorded(failingSince: failing[endpoint])
-        if entry.change.look != nil { recorded.missed = missed.removeValue(forKey: entry.change.eventId.exact) ?? [] }
+        if entry.change.look != nil { recorded.missed = missed.removeValue(forKey: entry.change.eventId) ?? [] }
         entry.waiter?.resume(returning: recorded)
       }
     } catch {

@@ -9,7 +9,7 @@ struct SubscriptionReplacement: Equatable {
   /// The changed endpoints, and the names of the members that changed.
   private(set) var updated: [Update] = []
   /// The ids of endpoints that are not in the new list.
-  private(set) var removed: [String] = []
+  private(set) var removed: [EndpointId] = []
 
   struct Update: Equatable {
     let row: WebhookRow
@@ -52,6 +52,6 @@ struct SubscriptionReplacement: Equatable {
       }
       list.append(row.endpoint)
     }
-    removed += left.keys.sorted().map { left[$0]?.endpoint.id ?? "" }
+    removed += left.sorted { $0.key < $1.key }.map(\.value.endpoint.id)
   }
 }

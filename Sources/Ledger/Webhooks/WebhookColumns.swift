@@ -5,7 +5,7 @@ import Postgres
 struct WebhookColumns: ReadableRecord {
   var publisherId: Int64 = 0
   /// Without its secrets and its format.
-  var endpoint = WebhookEndpoint(id: "", url: "", topics: [], secrets: [])
+  var endpoint = WebhookEndpoint(id: .unknown, url: "", topics: [], secrets: [])
   /// The name of a format: that of a door, which this build may not have.
   var format = ""
   var stored = StoredSecrets.Columns(secrets: [])
@@ -15,7 +15,7 @@ struct WebhookColumns: ReadableRecord {
 
   static let table = Table<WebhookColumns>("webhook_endpoints", key: ["publisher_id", "id"]) { columns in
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
-    columns.required("id", .text, { $0.endpoint.id }, { $0.endpoint.id = $1 })
+    columns.required("id", .id(of: EndpointId.self), { $0.endpoint.id }, { $0.endpoint.id = $1 })
     columns.required("url", .text, { $0.endpoint.url }, { $0.endpoint.url = $1 })
     columns.required("name", .text, { $0.endpoint.name }, { $0.endpoint.name = $1 })
     columns.required("topics", .texts, { $0.endpoint.topics }, { $0.endpoint.topics = $1 })

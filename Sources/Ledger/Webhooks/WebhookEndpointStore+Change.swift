@@ -13,10 +13,10 @@ extension WebhookEndpointStore {
   /// - Throws: ``UnreadableSecrets`` for a change of an endpoint whose secrets cannot be decrypted, unless it replaces
   ///   them.
   public func change(
-    _ publisher: Int64, _ id: String, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
+    _ publisher: Int64, _ id: EndpointId, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws -> WebhookEndpoint? {
     try await changing(publisher) { transaction, now in
-      let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
+      let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
       guard var row = try self.read(rows).first else { return nil }
       let old = row.endpoint
       try body(&row.endpoint, now)

@@ -1,26 +1,25 @@
 public import Domain
 import EventLoop
-import Formats
 import Postgres
 
 extension WebhookEndpointStore {
   /// Reads the health of endpoints, of the API and of files alike, in the order of the ids.
-  public func health(_ publisher: Int64, _ ids: [String]) async throws -> [EndpointHealth] {
+  public func health(_ publisher: Int64, _ ids: [EndpointId]) async throws -> [EndpointHealth] {
     guard !ids.isEmpty else { return [] }
-    let rows = try await ledger.run(PostgresQuery(.readHealth, [.int64(publisher), .texts(ids)]))
-    var found: [ExactText: EndpointHealth] = [:]
-    for row in rows { found[(try row.text("endpoint_id") ?? "").exact] = try EndpointHealth(row) }
-    return ids.map { found[$0.exact] ?? EndpointHealth() }
+    let rows = try await ledger.run(PostgresQuery(.readHealth, [.int64(publisher), .ids(ids)]))
+    var found: [EndpointId: EndpointHealth] = [:]
+    for row in rows { found[try row.id("endpoint_id") ?? .unknown] = try EndpointHealth(row) }
+    return ids.map { found[$0] ?? EndpointHealth() }
   }
 
   /// Lets an endpoint get events again, for any reason that disabled it. The endpoint gets the whole time to recover.
   ///
   /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint is not in the ledger.
   /// - Returns: whether there is such an endpoint.
-  public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
+  public func enable(_ publisher: Int64, _ id: EndpointId, isConfigured: Bool = false) async throws -> Bool {
     try await changing(publisher) { transaction, _ in
       if !isConfigured { guard try await self.exists(publisher, id, transaction) else { return false } }
-      let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.int64(publisher), .text(id)]))
+      let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.int64(publisher), .id(id)]))
       if rows.affected > 0 {
         _ = try await transaction.query([
           self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.enabled, id, of: publisher)]),
@@ -34,7 +33,7 @@ extension WebhookEndpointStore {
   /// time.
   ///
   /// - Returns: whether there is such an endpoint.
-  public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {
+  public func disable(_ publisher: Int64, _ id: EndpointId) async throws -> Bool {
     try await changing(publisher) { transaction, now in
       guard try await self.exists(publisher, id, transaction) else { return false }
       let disabled = EndpointHealth.Disabled(reason: .request, at: now)
@@ -59,7 +58,7 @@ extension WebhookEndpointStore {
         guard try await self.exists(publisher, endpoint.id, transaction) else { return nil }
       }
       let id = endpoint.id
-      let found = try await transaction.query(PostgresQuery(.readHealth, [.int64(publisher), .texts([id])]))
+      let found = try await transaction.query(PostgresQuery(.readHealth, [.int64(publisher), .ids([id])]))
       let health = try found.first.map { try EndpointHealth($0) } ?? EndpointHealth()
       // Somebody has enabled it since, or it has answered well.
       guard health.disabled == nil, reason == .gone || health.failingSince != nil else { return nil }
@@ -72,13 +71,13 @@ extension WebhookEndpointStore {
     return event.map { Told([$0]) }
   }
 
-  private func exists(_ publisher: Int64, _ id: String, _ transaction: PostgresTransaction) async throws -> Bool {
-    try await !transaction.query(PostgresQuery(.hasEndpoint, [.int64(publisher), .text(id)])).isEmpty
+  private func exists(_ publisher: Int64, _ id: EndpointId, _ transaction: PostgresTransaction) async throws -> Bool {
+    try await !transaction.query(PostgresQuery(.hasEndpoint, [.int64(publisher), .id(id)])).isEmpty
   }
 
-  private func disabling(_ publisher: Int64, _ id: String, _ disabled: EndpointHealth.Disabled) -> PostgresQuery {
+  private func disabling(_ publisher: Int64, _ id: EndpointId, _ disabled: EndpointHealth.Disabled) -> PostgresQuery {
     PostgresQuery(
-      .disableEndpoint, [.int64(publisher), .text(id), .time(disabled.at), .text(disabled.reason.rawValue)])
+      .disableEndpoint, [.int64(publisher), .id(id), .time(disabled.at), .text(disabled.reason.rawValue)])
   }
 }
 

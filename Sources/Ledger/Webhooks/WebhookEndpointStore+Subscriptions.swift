@@ -22,7 +22,7 @@ extension WebhookEndpointStore {
   /// The result of replacing a topic's list.
   public enum Replacement: Sendable, Equatable {
     /// The present list, in the order of the request, the ids of its new endpoints, and the ids of removed ones.
-    case replaced([WebhookEndpoint], new: Set<String>, removed: [String])
+    case replaced([WebhookEndpoint], new: Set<EndpointId>, removed: [EndpointId])
     /// The publisher would have more than ``limit`` endpoints; nothing has changed.
     case full
   }

@@ -1,7 +1,7 @@
 public import Crypto
 public import Domain
 public import EventLoop
-public import Formats
+import Formats
 public import Postgres
 
 /// The webhook endpoints that publishers manage over the API, in the ledger. The endpoints of their files are not here,
@@ -50,7 +50,7 @@ public final class WebhookEndpointStore {
     /// In the order of their creation.
     public let endpoints: [WebhookEndpoint]
     /// The ids of disabled endpoints, among them those of the publisher's file that the caller named.
-    public let disabled: Set<ExactText>
+    public let disabled: Set<EndpointId>
     /// Names this state. Another state has another name.
     public let version: String
 
@@ -58,7 +58,7 @@ public final class WebhookEndpointStore {
     public var isWhole: Bool { endpoints.allSatisfy { $0.secretsDefect == nil } }
 
     /// Creates a snapshot.
-    public init(endpoints: [WebhookEndpoint], disabled: Set<ExactText> = [], version: String) {
+    public init(endpoints: [WebhookEndpoint], disabled: Set<EndpointId> = [], version: String) {
       self.endpoints = endpoints
       self.disabled = disabled
       self.version = version
@@ -73,7 +73,7 @@ public final class WebhookEndpointStore {
   ///     without a version.
   /// - Returns: `nil` when nothing has changed since that version.
   public func endpoints(
-    _ publisher: Int64, since version: String? = nil, configured: [String] = []
+    _ publisher: Int64, since version: String? = nil, configured: [EndpointId] = []
   ) async throws -> Snapshot? {
     // The revision is read first. So if somebody changes an endpoint between the statements, the snapshot has an old
     // version, and the next call reads again.
@@ -86,14 +86,14 @@ public final class WebhookEndpointStore {
     let revision = String(try rows[0].first?.int64("revision") ?? 0)
     guard revision != version else { return nil }
     let endpoints = try read(rows[1]).map(\.endpoint)
-    let ids = Set(endpoints.map(\.id.exact)).union(configured.map(\.exact))
-    let disabled = Set(try rows[2].compactMap { try $0.text("endpoint_id")?.exact })
+    let ids = Set(endpoints.map(\.id)).union(configured)
+    let disabled = Set(try rows[2].compactMap { row throws -> EndpointId? in try row.id("endpoint_id") })
     return Snapshot(endpoints: endpoints, disabled: disabled.intersection(ids), version: revision)
   }
 
   /// Reads an endpoint; `nil` when there is none.
-  public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
-    let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
+  public func endpoint(_ publisher: Int64, _ id: EndpointId) async throws -> WebhookEndpoint? {
+    let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
     return try read(rows).first?.endpoint
   }
 
@@ -114,7 +114,7 @@ public final class WebhookEndpointStore {
   public func create(_ publisher: Int64, _ endpoint: WebhookEndpoint) async throws -> Creation {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query([
-        PostgresQuery(.readEndpoint, [.int64(publisher), .text(endpoint.id)]),
+        PostgresQuery(.readEndpoint, [.int64(publisher), .id(endpoint.id)]),
         PostgresQuery(.countEndpoints, [.int64(publisher)]),
       ])
       if let known = try self.read(rows[0]).first { return .created(known.endpoint) }
@@ -133,7 +133,7 @@ public final class WebhookEndpointStore {
   /// Deletes an endpoint and its health. A delivery of its missed events ends with the next attempt.
   ///
   /// - Returns: whether there was one.
-  public func delete(_ publisher: Int64, _ id: String) async throws -> Bool {
+  public func delete(_ publisher: Int64, _ id: EndpointId) async throws -> Bool {
     try await changing(publisher) { transaction, _ in
       let rows = try await transaction.query(self.deletion(publisher, [id]))
       guard rows[0].affected > 0 else { return false }
@@ -145,8 +145,8 @@ public final class WebhookEndpointStore {
   }
 
   /// Deletes the rows of endpoints and of their health; the first result counts the endpoints.
-  func deletion(_ publisher: Int64, _ ids: [String]) -> [PostgresQuery] {
-    [.deleteEndpoints, .deleteHealth].map { PostgresQuery($0, [.int64(publisher), .texts(ids)]) }
+  func deletion(_ publisher: Int64, _ ids: [EndpointId]) -> [PostgresQuery] {
+    [.deleteEndpoints, .deleteHealth].map { PostgresQuery($0, [.int64(publisher), .ids(ids)]) }
   }
 
   /// Runs a transaction that nobody else changes this publisher's endpoints in.

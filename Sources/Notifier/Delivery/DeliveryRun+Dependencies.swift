@@ -77,7 +77,7 @@ extension DeliveryRun.Dependencies {
   /// Publishes a delivery apart for each of some endpoints, for at once.
   ///
   /// - Returns: whether the broker has all of them.
-  func spread(_ delivery: Delivery, to endpoints: [String], _ log: Log) async -> Bool {
+  func spread(_ delivery: Delivery, to endpoints: [EndpointId], _ log: Log) async -> Bool {
     for start in stride(from: 0, to: endpoints.count, by: 100) {
       let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
         var copy = delivery

@@ -95,7 +95,7 @@ final class DeliveryRun {
   /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
     dependencies.metrics.putOff.count(PutOffCause(cause).rawValue)
-    context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
+    context.log.warning("delivery put off", ["eventId": .string(delivery.eventId.text), "cause": .failure(cause)])
     let now = context.now()
     var later = delivery
     later.due = now + Int64(DeliveryDelayQueue.parking(delivery.parks).wholeMilliseconds)
@@ -146,13 +146,13 @@ final class DeliveryRun {
   ///
   /// These rounds follow the schedule of attempts, but use up no attempt.
   private func retryUnknown(_ delivery: Delivery) async -> Bool {
-    let log = context.log.with(["eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId)])
+    let log = context.log.with(["eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId)])
     let cause = "publisher \(delivery.publisherId) is not configured"
     let schedule = context.settings.notifier.retrySchedule
     guard delivery.misses < schedule.count else {
       let message = delivery.message(queue: dependencies.topology.deadDeliveries, reason: cause)
       guard await dependencies.bury(message, .publisherUnknown, log) else { return false }
-      return await record(DeliveryChange(delivery, at: delivery.endpointId ?? "", .dropped)) != nil
+      return await record(DeliveryChange(delivery, at: delivery.endpointId ?? .unknown, .dropped)) != nil
     }
     let delay = schedule[delivery.misses]
     dependencies.metrics.putOff.count(PutOffCause.publisher.rawValue)
@@ -165,8 +165,8 @@ final class DeliveryRun {
     return await dependencies.enqueue(next, now: now, log)
   }
 
-  private func buryGone(_ delivery: Delivery, _ endpoint: String) async -> Bool {
-    let log = context.log.with(["eventId": .string(delivery.eventId), "endpoint": .string(endpoint)])
+  private func buryGone(_ delivery: Delivery, _ endpoint: EndpointId) async -> Bool {
+    let log = context.log.with(["eventId": .string(delivery.eventId.text), "endpoint": .string(endpoint.text)])
     if delivery.notification != nil {
       log.info("a notification is no longer passed on to this URL")
       dependencies.metrics.forwards.count(NotifierMetrics.dropped)
@@ -181,7 +181,7 @@ final class DeliveryRun {
   /// Notes when the delivery is due, so that no sweep takes it for lost before.
   private func note(_ delivery: Delivery, _ due: Int64?) {
     guard let due else { return }
-    dependencies.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? "", .postponed(until: due)))
+    dependencies.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? .unknown, .postponed(until: due)))
   }
 
   /// - Returns: `nil` if the ledger refused the change, or the notifier stops: then the message must not go.
@@ -190,7 +190,7 @@ final class DeliveryRun {
       return try await dependencies.recorder.record(change)
     } catch {
       context.log.error(
-        "the ledger did not take a record", ["eventId": .string(change.eventId), "cause": .failure(error)])
+        "the ledger did not take a record", ["eventId": .string(change.eventId.text), "cause": .failure(error)])
       return nil
     }
   }

@@ -40,8 +40,8 @@ final class EndpointRun {
     self.endpoint = endpoint
     wasDisabled = entry.wasDisabled
     log = dependencies.context.log.with([
-      "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
-      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
+      "eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId),
+      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id.text),
       "attempt": .int(Int64(delivery.attempt)),
       "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])

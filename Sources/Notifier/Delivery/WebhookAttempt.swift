@@ -116,12 +116,12 @@ final class WebhookAttempt {
     let timestamp = now / 1000
     var headers = [
       (name: "Content-Type", value: "application/json"),
-      (name: "webhook-id", value: delivery.eventId),
+      (name: "webhook-id", value: delivery.eventId.text),
       (name: "webhook-timestamp", value: String(timestamp)),
       (
         name: "webhook-signature",
         value: try WebhookSignature.list(
-          endpoint.signature, id: delivery.eventId, timestamp: timestamp, body: payload.body, keys: keys)
+          endpoint.signature, id: delivery.eventId.text, timestamp: timestamp, body: payload.body, keys: keys)
       ),
     ]
     // Other vendors define the bodies, which have no place for the version.

@@ -1,7 +1,6 @@
 import Configuration
 import Domain
 import EventLoop
-import Formats
 import Ledger
 
 /// The endpoints of each publisher: those in its file, and those of the API. The directory asks the ledger for them at
@@ -19,14 +18,14 @@ final class EndpointDirectory {
 
   /// Reads the endpoints of a publisher, as `WebhookEndpointStore.endpoints(_:since:configured:)` does.
   typealias Read =
-    @LoopActor (_ publisher: Int64, _ since: String?, _ configured: [String]) async throws
+    @LoopActor (_ publisher: Int64, _ since: String?, _ configured: [EndpointId]) async throws
     -> WebhookEndpointStore.Snapshot?
 
   private struct Known {
     /// The last snapshot that a reading returned; `nil` before the first one.
     let snapshot: WebhookEndpointStore.Snapshot?
     /// The endpoints of the publisher's file that the reading asked about.
-    let configured: [String]
+    let configured: [EndpointId]
     let readAt: ContinuousClock.Instant
     let index: EndpointIndex
   }
@@ -68,11 +67,11 @@ final class EndpointDirectory {
   ///
   /// - Throws: `PostgresError` if the ledger is away and the directory does not know the endpoint: it may exist all the
   ///   same.
-  func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
+  func endpoint(_ id: EndpointId, of publisher: Publisher) async throws -> Entry? {
     if let forward = publisher.notifications.forward(id) {
       return Entry(WebhookEndpoint(forward), wasDisabled: false)
     }
-    if let configured = publisher.webhooks.first(where: { $0.id.exact == id.exact }) {
+    if let configured = publisher.webhooks.first(where: { $0.id == id }) {
       // The file has the endpoint, whatever the ledger says. The ledger only knows its health.
       return (try? await index(of: publisher))?.endpoint(id)
         ?? Entry(WebhookEndpoint(configured), wasDisabled: false)
@@ -119,7 +118,7 @@ final class EndpointDirectory {
       // A changed file has other endpoints, and the old answer lacks their health. Secrets that could not be decrypted
       // are read again: meanwhile the process may have got their key.
       let version = old.flatMap { old in
-        old.snapshot?.isWhole == true && old.configured.map(\.exact) == configured.map(\.exact)
+        old.snapshot?.isWhole == true && old.configured == configured
           ? old.snapshot?.version : nil
       }
       let new = try await readStore(id, version, configured)

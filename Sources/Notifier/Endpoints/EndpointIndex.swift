@@ -23,7 +23,7 @@ struct EndpointIndex {
   let configured: [Publisher.WebhookEndpoint]
   /// The revision of the endpoints of the API; `nil` if it is not known.
   let revision: Int64?
-  private var byId: [ExactText: Entry] = [:]
+  private var byId: [EndpointId: Entry] = [:]
   private var byTopic: [ExactText: [Entry]] = [:]
 
   /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if neither is known.
@@ -33,15 +33,15 @@ struct EndpointIndex {
     let disabled = snapshot?.disabled ?? []
     for endpoint in configured.map({ WebhookEndpoint($0) }) + (snapshot?.endpoints ?? []) {
       // If both have the same id, the endpoint of the file wins.
-      guard byId[endpoint.id.exact] == nil else { continue }
-      let entry = Entry(endpoint, wasDisabled: disabled.contains(endpoint.id.exact))
-      byId[endpoint.id.exact] = entry
+      guard byId[endpoint.id] == nil else { continue }
+      let entry = Entry(endpoint, wasDisabled: disabled.contains(endpoint.id))
+      byId[endpoint.id] = entry
       for topic in Set(endpoint.topics.map(\.exact)) { byTopic[topic, default: []].append(entry) }
     }
   }
 
   /// Returns an endpoint; `nil` if there is no such endpoint.
-  func endpoint(_ id: String) -> Entry? { byId[id.exact] }
+  func endpoint(_ id: EndpointId) -> Entry? { byId[id] }
 
   /// Returns the endpoints that get the events of a topic: first those of the publisher's file, then the others in the
   /// order of creation.

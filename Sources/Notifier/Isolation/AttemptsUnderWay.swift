@@ -15,7 +15,7 @@ final class AttemptsUnderWay: RoleService {
 
   private struct Attempt {
     let delivery: Delivery
-    let endpoint: String
+    let endpoint: EndpointId
     let start: ContinuousClock.Instant
   }
 
@@ -38,7 +38,7 @@ final class AttemptsUnderWay: RoleService {
   /// Notes an attempt that begins.
   ///
   /// - Returns: its number, for ``remove(_:)``.
-  func add(_ delivery: Delivery, endpoint: String) -> Int {
+  func add(_ delivery: Delivery, endpoint: EndpointId) -> Int {
     next += 1
     attempts[next] = Attempt(delivery: delivery, endpoint: endpoint, start: .now)
     return next

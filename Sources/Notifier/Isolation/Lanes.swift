@@ -1,5 +1,5 @@
+import Domain
 import EventLoop
-import Formats
 
 /// The lanes of all endpoints of this process; see ``Lane``.
 @LoopActor
@@ -7,9 +7,7 @@ final class Lanes {
   /// Names an endpoint.
   struct Name: Hashable {
     let publisher: Int64
-    let endpoint: ExactText
-
-    init(publisher: Int64, endpoint: String) { (self.publisher, self.endpoint) = (publisher, endpoint.exact) }
+    let endpoint: EndpointId
   }
 
   /// The permission to make one attempt; its holder must end or abort it.

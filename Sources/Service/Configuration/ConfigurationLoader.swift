@@ -89,9 +89,9 @@ public struct ConfigurationLoader: Sendable {
     reader.noteUnknownKeys(except: Set(PublisherReader.Elements.lists.map(\.key)))
     let all = [reader] + lists.all
     for element in lists.all { element.noteUnknownKeys() }
-    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id.exact).filter { $0.value.count > 1 }
+    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
     // The reader has already noted a missing id.
-    for id in duplicates.keys.sorted() where id != "" {
+    for id in duplicates.keys.sorted() where id != .unknown {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
     // A route knows an app by these two: no call would ever use a second app's key.

@@ -20,7 +20,7 @@ public final class EventOutlet {
   private let subscribers: Subscribers
   private let log: Log
   private let onConfirm: @LoopActor (Event) -> Void
-  private let settle: @LoopActor (String) -> Void
+  private let settle: @LoopActor (EventId) -> Void
   private let onReduced: @LoopActor (Event) -> Void
   /// Publishes again what a lost connection may have taken along.
   public let lost: LostEvents
@@ -62,7 +62,7 @@ public final class EventOutlet {
   ///   - onReduced: called for an event that tells less, because it would be too long.
   public init(
     _ broker: any MessageBroker, queue: String, _ subscribers: Subscribers, _ log: Log,
-    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (String) -> Void,
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void,
     onReduced: @escaping @LoopActor (Event) -> Void
   ) {
     self.broker = broker
@@ -91,7 +91,7 @@ public final class EventOutlet {
     for event in events where event.isReduced {
       onReduced(event)
       log.warning(
-        "an event is too long, and tells less", ["eventId": .string(event.id), "topic": .string(event.topic)])
+        "an event is too long, and tells less", ["eventId": .string(event.id.text), "topic": .string(event.topic)])
     }
     for event in events where underWay < Self.most {
       underWay += 1
@@ -110,7 +110,7 @@ public final class EventOutlet {
     do {
       try await broker.publish(EventMessage.message(event, queue: queue))
     } catch {
-      return log.warning("an event stays in the outbox", ["eventId": .string(event.id), "cause": .failure(error)])
+      return log.warning("an event stays in the outbox", ["eventId": .string(event.id.text), "cause": .failure(error)])
     }
     lost.recent.add(event)
     onConfirm(event)

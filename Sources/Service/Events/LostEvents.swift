@@ -36,7 +36,7 @@ public final class LostEvents: RoleService {
       try await broker.publishSurely(EventMessage.message(event, queue: queue))
       recent.add(event)
     } catch {
-      log.error("an event could not be told again", ["eventId": .string(event.id), "cause": .failure(error)])
+      log.error("an event could not be told again", ["eventId": .string(event.id.text), "cause": .failure(error)])
     }
   }
 

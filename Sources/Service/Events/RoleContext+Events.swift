@@ -18,7 +18,7 @@ extension RoleContext {
   ///     of its own.
   public func makeOutlet(
     _ publisher: AMQPPublisher, _ subscribers: EventSubscribers, _ ledger: PostgresClient,
-    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: (@LoopActor (String) -> Void)? = nil
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: (@LoopActor (EventId) -> Void)? = nil
   ) -> EventOutlet {
     precondition(!hasOutlet, "the \(role) has a way out for events already")
     hasOutlet = true
@@ -30,13 +30,13 @@ extension RoleContext {
   }
 
   /// What takes events out of the outbox in a role that makes no commits.
-  private func settling(_ ledger: PostgresClient) -> @LoopActor (String) -> Void {
+  private func settling(_ ledger: PostgresClient) -> @LoopActor (EventId) -> Void {
     { [log] id in
       Task.immediate { @LoopActor in
         do {
           _ = try await ledger.run(Event.confirmed([id]))
         } catch {
-          log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
+          log.warning("an event stays in the outbox", ["eventId": .string(id.text), "cause": .failure(error)])
         }
       }
     }

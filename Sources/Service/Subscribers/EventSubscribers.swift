@@ -106,7 +106,7 @@ public final class EventSubscribers {
       if !debt.isInOutbox {
         context.log.error(
           "a subscriber may miss an event: too many could not be noted",
-          ["subscriber": .string(debt.missed[0].subscriber), "eventId": .string(debt.missed[0].eventId)])
+          ["subscriber": .string(debt.missed[0].subscriber), "eventId": .string(debt.missed[0].eventId.text)])
       }
       return
     }

@@ -23,7 +23,7 @@ struct HistoryReading {
   /// A test's fault: whether this history ends the process.
   let isFatal: Bool
   /// The ids of the publisher's URLs that get the notifications of this environment, too.
-  let forwards: [String]
+  let forwards: [EndpointId]
   let log: Log
   /// Runs what a page of Apple's makes this process do, beside others or alone (decision 0034).
   let turn: @LoopActor (@LoopActor () async -> Void) async -> Suspects.Ending

@@ -12,7 +12,7 @@ protocol JobLedger {
   /// What an earlier run has finalized, with its events that are still in the outbox.
   func find(_ job: Job) async throws -> FinalizedSynchronization?
   /// Notes that the broker has confirmed events.
-  func confirm(_ eventIds: [String])
+  func confirm(_ eventIds: [EventId])
 }
 
 extension Commits: JobLedger {}

@@ -6,7 +6,7 @@ import Service
 /// What becomes of owed events after one try each, by value.
 struct OwedRound: Equatable {
   /// The events that the subscriber has, or that nobody wants.
-  var settled: [String] = []
+  var settled: [EventId] = []
   /// The events that wait, and how long.
   var putOff: [PutOff] = []
   /// How many events the broker has taken, or had no queue for: it has answered, and a queue may have other events,
@@ -15,7 +15,7 @@ struct OwedRound: Equatable {
 
   /// An event that waits.
   struct PutOff: Equatable {
-    let id: String
+    let id: EventId
     let pause: Duration
     let cause: String
   }

@@ -21,7 +21,7 @@ struct NotificationPolicyTests {
 
   @Test func `the id of a URL is a hash, and leads back to it`() {
     #expect(policy.forward(Self.sandbox.id) == Self.sandbox && policy.forward("main") == nil)
-    #expect(Self.all.id.hasPrefix("fwd_") && Self.all.id.utf8.count == 28 && Self.all.id != Self.sandbox.id)
+    #expect(Self.all.id.text.hasPrefix("fwd_") && Self.all.id.text.utf8.count == 28 && Self.all.id != Self.sandbox.id)
     #expect(NotificationForward(url: Self.all.url, environment: .production).id == Self.all.id)
     #expect(NotificationForward(url: Self.all.url, environment: .production) != Self.all)
   }

@@ -23,7 +23,7 @@ struct DeliveryNotificationTests {
   @Test(arguments: [
     "", "ntf_", "ntf_1001", "ntf_1001_", "ntf_x_a", "ntf_01_a", "evt_1001_a", "ntf_1001_a_b", "ntf_+1_a",
   ])
-  func `another id names no notification`(id: String) {
+  func `another id names no notification`(id: EventId) {
     #expect(Delivery.notification(named: id) == nil)
   }
 

@@ -38,7 +38,7 @@ struct RekeyCommandTests {
     return (status, text)
   }
 
-  private func create(_ ledger: PostgresClient, _ id: String, under keyId: String?) async throws {
+  private func create(_ ledger: PostgresClient, _ id: EndpointId, under keyId: String?) async throws {
     let keys = try keyId.map { try SealingKeys([(id: $0, key: key($0))]) } ?? SealingKeys()
     let new = WebhookEndpoint(id: id, url: "https://example.com", topics: ["t"], secrets: [.init(key: [1, 2])])
     _ = try await WebhookEndpointStore(ledger) { keys }.create(1, new)

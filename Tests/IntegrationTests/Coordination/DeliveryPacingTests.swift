@@ -29,17 +29,18 @@ struct DeliveryPacingTests {
     await redis.stop()
   }
 
-  private func delivery(_ event: String = "evt_1", attempt: Int = 1, round: String = "") throws -> Delivery {
+  private func delivery(_ event: EventId = "evt_1", attempt: Int = 1, round: String = "") throws -> Delivery {
     let body = #"{"broadcasterId":1,"topic":"t","data":{"synchronizationId":"s","name":"Zoë \"\u00e9\n"}}"#
     var delivery = try Delivery(
       eventId: event, endpointId: nil, round: round,
-      headers: ["version": 7, "traceparent": "trace", "cloudEvents_id": .string(event)], body: Array(body.utf8))
+      headers: ["version": 7, "traceparent": "trace", "cloudEvents_id": .string(event.text)], body: Array(body.utf8))
     delivery.attempt = attempt
     return delivery
   }
 
   private func endpoint(
-    _ id: String = "main", concurrency: Int = 10, perSecond: Int? = nil, source: WebhookEndpoint.Source = .configuration
+    _ id: EndpointId = "main", concurrency: Int = 10, perSecond: Int? = nil,
+    source: WebhookEndpoint.Source = .configuration
   ) -> WebhookEndpoint {
     WebhookEndpoint(
       id: id, url: "https://example.com", topics: ["t"], secrets: [], maxConcurrency: concurrency,

@@ -32,7 +32,7 @@ struct DeliveryLedgerTests {
 
     /// Writes an event as the commit that made it, and reads it as the notifier gets it.
     @discardableResult
-    func event(_ id: String = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
+    func event(_ id: EventId = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
       let event = DeliveryLedgerTests.event(id, publisher: publisher)
       _ = try await ledger.run(
         Event.tell([event], configured: [event.publisherId]) + [Event.confirmed([event.id])])
@@ -42,7 +42,7 @@ struct DeliveryLedgerTests {
     /// Ends an attempt at an endpoint of a file.
     @discardableResult
     func end(
-      _ delivery: Delivery, at endpoint: String = "main", among all: [String]? = nil,
+      _ delivery: Delivery, at endpoint: EndpointId = "main", among all: [EndpointId]? = nil,
       _ result: DeliveryAttempt.Result, nextAt: Int64? = nil, time: Int64? = nil
     ) async throws -> Int64? {
       let attempt = DeliveryAttempt(
@@ -55,7 +55,7 @@ struct DeliveryLedgerTests {
       return recorded.failingSince
     }
 
-    func state(_ delivery: Delivery, at endpoint: String = "main") async throws -> DeliveryState {
+    func state(_ delivery: Delivery, at endpoint: EndpointId = "main") async throws -> DeliveryState {
       try await deliveries.state(of: delivery, at: DeliveryLedgerTests.endpoint(endpoint))
     }
 
@@ -74,7 +74,7 @@ struct DeliveryLedgerTests {
     }
   }
 
-  nonisolated static func event(_ id: String, publisher: Int64 = 1) -> Event {
+  nonisolated static func event(_ id: EventId, publisher: Int64 = 1) -> Event {
     let body = #"{"broadcasterId":\#(publisher),"topic":"t","data":{"name":"Zoë \"\u00e9\n"}}"#
     return Event(
       id: id, publisherId: publisher, topic: "t", version: 7, traceparent: "trace", time: 1_700_000_000_123,
@@ -82,7 +82,7 @@ struct DeliveryLedgerTests {
   }
 
   nonisolated static func endpoint(
-    _ id: String = "main", source: WebhookEndpoint.Source = .configuration
+    _ id: EndpointId = "main", source: WebhookEndpoint.Source = .configuration
   ) -> WebhookEndpoint {
     WebhookEndpoint(id: id, url: "https://example.com", topics: ["t"], secrets: [], source: source)
   }
@@ -127,7 +127,7 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       let other = Bench(bench.ledger)
-      let ends: [(Bench, String, DeliveryAttempt.Result)] = [
+      let ends: [(Bench, EndpointId, DeliveryAttempt.Result)] = [
         (bench, "a", .delivered), (other, "a", .failed), (other, "b", .delivered), (bench, "b", .failed),
         (bench, "c", .failed), (other, "c", .failed),
       ]
@@ -186,9 +186,10 @@ struct DeliveryLedgerTests {
 
   @Test func `an endpoint is owed what was given up, until it is delivered`() async throws {
     try await Self.with { (bench) async throws in
-      for (id, result) in [
-        ("evt_1", DeliveryAttempt.Result.abandoned), ("evt_2", .skipped), ("evt_3", .failed), ("evt_4", .delivered),
-      ] { try await bench.end(try await bench.event(id), among: ["main"], result) }
+      let ends: [(EventId, DeliveryAttempt.Result)] = [
+        ("evt_1", .abandoned), ("evt_2", .skipped), ("evt_3", .failed), ("evt_4", .delivered),
+      ]
+      for (id, result) in ends { try await bench.end(try await bench.event(id), among: ["main"], result) }
       let owed = try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0)
       #expect(Set(owed.map(\.eventId)) == ["evt_1", "evt_2"])
       #expect(owed == owed.sorted { ($0.time, $0.eventId) < ($1.time, $1.eventId) })
@@ -216,7 +217,9 @@ struct DeliveryLedgerTests {
   /// A client asks twice. The notifier delivers the event after the second request has read what is owed.
   @Test func `what was delivered since the list was read is not recovered again`() async throws {
     try await Self.with { (bench) async throws in
-      for id in ["evt_1", "evt_2"] { try await bench.end(try await bench.event(id), among: ["main"], .abandoned) }
+      for id: EventId in ["evt_1", "evt_2"] {
+        try await bench.end(try await bench.event(id), among: ["main"], .abandoned)
+      }
       let owed = try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0)
       let first = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true)
       #expect(first.map(\.eventId) == owed.map(\.eventId))
@@ -240,7 +243,7 @@ struct DeliveryLedgerTests {
 
   @Test func `the sweep finds every due delivery after the queue was wiped, once`() async throws {
     try await Self.with { (bench) async throws in
-      for id in ["evt_1", "evt_2", "evt_3"] { try await bench.event(id) }
+      for id: EventId in ["evt_1", "evt_2", "evt_3"] { try await bench.event(id) }
       let split = try await bench.event("evt_4")
       try await bench.end(split, at: "a", among: ["a", "b"], .failed, nextAt: unixMilliseconds() - 1)
       try await bench.end(split, at: "b", .failed, nextAt: unixMilliseconds() + 3_600_000)
@@ -263,7 +266,7 @@ struct DeliveryLedgerTests {
       let sweeps = (0..<2).map { _ in
         Task { @LoopActor in try await bench.deliveries.overdue(by: .seconds(60), limit: 2).deliveries.map(\.eventId) }
       }
-      var taken: [String] = []
+      var taken: [EventId] = []
       for sweep in sweeps { taken += try await sweep.value }
       #expect(Set(taken).count == taken.count)
     }
@@ -327,7 +330,7 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let hour: Int64 = 3_600_000
       let start = unixMilliseconds() - hour
-      func end(_ id: String, _ result: DeliveryAttempt.Result, at time: Int64) async throws -> Int64? {
+      func end(_ id: EventId, _ result: DeliveryAttempt.Result, at time: Int64) async throws -> Int64? {
         try await bench.end(try Delivery(Self.event(id), endpointId: "main"), result, time: time)
       }
       #expect(try await end("a", .failed, at: start) == start)

@@ -15,7 +15,7 @@ struct EndpointLookTests {
   private typealias Bench = DeliveryLedgerTests.Bench
 
   private func create(
-    _ id: String, _ bench: Bench, topics: [String] = ["t"], environment: WebhookEnvironment? = nil,
+    _ id: EndpointId, _ bench: Bench, topics: [String] = ["t"], environment: WebhookEnvironment? = nil,
     publisher: Int64 = 1
   ) async throws {
     let endpoint = WebhookEndpoint(
@@ -31,8 +31,8 @@ struct EndpointLookTests {
 
   /// Notes an attempt at an endpoint of a look.
   private func end(
-    _ delivery: Delivery, at endpoint: String, _ look: EndpointLook, _ bench: Bench
-  ) async throws -> [String] {
+    _ delivery: Delivery, at endpoint: EndpointId, _ look: EndpointLook, _ bench: Bench
+  ) async throws -> [EndpointId] {
     let attempt = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint, topic: "t", number: 1, time: unixMilliseconds(),
       result: .delivered)

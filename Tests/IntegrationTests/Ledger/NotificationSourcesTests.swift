@@ -96,7 +96,7 @@ struct NotificationSourcesTests {
     try await LedgerDatabase.migrated { ledger in
       let (sources, store) = (NotificationSources(ledger), NotificationStore(ledger))
       func keep(
-        _ uuid: String, _ source: KeptNotification.Source, forwards: [String] = []
+        _ uuid: String, _ source: KeptNotification.Source, forwards: [EndpointId] = []
       ) async throws -> Int {
         try await store.keep([
           KeptNotification(

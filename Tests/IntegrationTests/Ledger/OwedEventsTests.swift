@@ -16,7 +16,7 @@ struct OwedEventsTests {
 
   /// Runs a body with a new ledger that has told some events.
   private static func with(
-    _ ids: [String], _ body: @LoopActor (PostgresClient, OwedEvents) async throws -> Void
+    _ ids: [EventId], _ body: @LoopActor (PostgresClient, OwedEvents) async throws -> Void
   ) async throws {
     try await LedgerDatabase.with { endpoint in
       try await LedgerDatabase.client(endpoint) { client in

@@ -32,7 +32,7 @@ struct PurchaseReleaseTests {
           == CustomerPurchases(isKnown: true, version: 2))
       let stored = try await ledger.postgres.run(Event.read(events.map(\.id)))
       #expect(try Event.all(stored) == events)
-      #expect(try await ledger.texts("SELECT event_id FROM outbox").contains(events[0].id))
+      #expect(try await ledger.texts("SELECT event_id FROM outbox").contains(events[0].id.text))
       #expect(try await ledger.texts("SELECT offer_id FROM purchases") == ["S1"])
       #expect(
         try await ledger.texts("SELECT actor || ' ' || action || ' ' || subject FROM audit ORDER BY id")
@@ -41,7 +41,7 @@ struct PurchaseReleaseTests {
       #expect(
         try await ledger.texts("SELECT convert_from(detail, 'UTF8') FROM audit ORDER BY id") == [detail, detail])
       _ = try await ledger.postgres.run(Event.confirmed(events.map(\.id)))
-      #expect(try await !ledger.texts("SELECT event_id FROM outbox").contains(events[0].id))
+      #expect(try await !ledger.texts("SELECT event_id FROM outbox").contains(events[0].id.text))
       // The next customer gets it, under a new number.
       try await ledger.register("100", for: "ben", as: "later")
       let after = try #require(try await reader.purchase(7, "100", in: ["Production"]))

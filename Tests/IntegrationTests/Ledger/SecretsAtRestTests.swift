@@ -25,7 +25,7 @@ struct SecretsAtRestTests {
     WebhookEndpointStore(ledger) { keys }
   }
 
-  private func endpoint(_ id: String = "ep_a", key: [UInt8] = secret) -> WebhookEndpoint {
+  private func endpoint(_ id: EndpointId = "ep_a", key: [UInt8] = secret) -> WebhookEndpoint {
     WebhookEndpoint(id: id, url: "https://example.com/\(id)", topics: ["t"], secrets: [.init(key: key)])
   }
 
@@ -36,7 +36,7 @@ struct SecretsAtRestTests {
   }
 
   private func defect(
-    _ store: WebhookEndpointStore, _ id: String = "ep_a", publisher: Int64 = 1
+    _ store: WebhookEndpointStore, _ id: EndpointId = "ep_a", publisher: Int64 = 1
   ) async throws -> WebhookEndpoint.SecretsDefect? {
     let found = try #require(try await store.endpoint(publisher, id))
     if found.secretsDefect != nil { #expect(found.secrets.isEmpty) }
@@ -63,7 +63,7 @@ struct SecretsAtRestTests {
         try await ledger.texts("SELECT secrets_key || coalesce(put_key, ' none') FROM webhook_endpoints") == [
           "k1 none", "k1 none",
         ])
-      for id in ["ep_a", "ep_s"] {
+      for id: EndpointId in ["ep_a", "ep_s"] {
         #expect(try await store.endpoint(1, id)?.secrets == [.init(key: Self.secret)])
         #expect(try await defect(store, id) == nil)
       }
@@ -104,7 +104,7 @@ struct SecretsAtRestTests {
   @Test func `ciphertexts that changed their row, their key's id or a byte are refused`() async throws {
     try await LedgerDatabase.migrated { ledger in
       let store = store(ledger, try keys("k1", "k0"))
-      for id in ["ep_a", "ep_b"] { try await create(store, endpoint(id)) }
+      for id: EndpointId in ["ep_a", "ep_b"] { try await create(store, endpoint(id)) }
       try await create(store, endpoint("ep_a"), publisher: 2)
       try await ledger.execute("CREATE TABLE kept AS SELECT * FROM webhook_endpoints")
       let changes = [
@@ -118,7 +118,7 @@ struct SecretsAtRestTests {
         "SET id = 'ep_c'",
       ]
       for change in changes {
-        let id = change.contains("ep_c") ? "ep_c" : "ep_a"
+        let id: EndpointId = change.contains("ep_c") ? "ep_c" : "ep_a"
         try await ledger.execute("UPDATE webhook_endpoints \(change) WHERE publisher_id = 1 AND id = 'ep_a'")
         let found = try #require(try await defect(store, id), "\(change)")
         #expect(found.cause == .notAuthentic, "\(change)")
@@ -175,7 +175,7 @@ struct SecretsAtRestTests {
     try await LedgerDatabase.migrated { ledger in
       let keys = try keys("k1")
       let store = WebhookEndpointStore(ledger, refusesPlain: true) { keys }
-      for id in ["ep_a", "ep_b"] { try await create(store, endpoint(id)) }
+      for id: EndpointId in ["ep_a", "ep_b"] { try await create(store, endpoint(id)) }
       #expect(try await store.endpoints(1)?.isWhole == true)
       try await ledger.execute(
         """
@@ -236,7 +236,7 @@ struct SecretsAtRestTests {
   @Test func `the keys in use are counted as a process sees them`() async throws {
     try await LedgerDatabase.migrated { ledger in
       try await create(WebhookEndpointStore(ledger), endpoint("ep_0"))
-      for (id, key) in [("ep_1", "k1"), ("ep_2", "k2"), ("ep_3", "k2")] {
+      for (id, key) in [("ep_1", "k1"), ("ep_2", "k2"), ("ep_3", "k2")] as [(EndpointId, String)] {
         try await create(store(ledger, try keys(key)), endpoint(id))
       }
       let inUse = try await SecretKeysInUse.read(ledger)

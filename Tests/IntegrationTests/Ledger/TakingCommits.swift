@@ -21,7 +21,7 @@ struct TakingCommits {
 
   func apply(_ update: PurchaseUpdate) async throws -> [Event] { try await commits.apply(update).takeEvents() }
   func postpone(_ job: Job, until due: Int64) async throws { try await commits.postpone(job, until: due) }
-  func confirm(_ eventIds: [String]) { commits.confirm(eventIds) }
+  func confirm(_ eventIds: [EventId]) { commits.confirm(eventIds) }
   func flushConfirmed() async { await commits.flushConfirmed() }
   func stop() { commits.stop() }
 }

@@ -49,7 +49,7 @@ struct UpdateTests {
       let owed = try await deliveries.overdue(by: .seconds(-1), limit: 10)
       #expect(owed.lost == 0)
       #expect(
-        owed.deliveries.map { "\($0.eventId) \($0.endpointId ?? "") \($0.attempt)" }.sorted() == [
+        owed.deliveries.map { "\($0.eventId) \($0.endpointId ?? .unknown) \($0.attempt)" }.sorted() == [
           "ntf_7_n1 fwd_a 1", "ntf_7_n1 fwd_b 1", "ntf_7_n2 fwd_a 1",
         ])
       let posted = try await store.posted(plain.key)

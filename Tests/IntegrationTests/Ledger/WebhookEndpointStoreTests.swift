@@ -24,7 +24,7 @@ struct WebhookEndpointStoreTests {
     }
   }
 
-  private func endpoint(_ id: String = "ep_a", _ url: String = "https://example.com/hook") -> WebhookEndpoint {
+  private func endpoint(_ id: EndpointId = "ep_a", _ url: String = "https://example.com/hook") -> WebhookEndpoint {
     WebhookEndpoint(id: id, url: url, topics: ["t"], secrets: [.init(key: [1, 2, 3])])
   }
 
@@ -99,7 +99,7 @@ struct WebhookEndpointStoreTests {
 
   @Test func `a snapshot says who is disabled, of the API and of a file`() async throws {
     try await with { (store, ledger) async throws in
-      for id in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
+      for id: EndpointId in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
       _ = try await store.disable(1, "ep_b")
       try await ledger.execute("INSERT INTO webhook_health VALUES (1, 'file', NULL, now(), 'gone')")
       try await ledger.execute("INSERT INTO webhook_health VALUES (1, 'other', now())")
@@ -112,7 +112,7 @@ struct WebhookEndpointStoreTests {
 
   @Test func `an endpoint that cannot be read is an error, and can be deleted`() async throws {
     try await with { (store, ledger) async throws in
-      for id in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
+      for id: EndpointId in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
       let broken: [(column: String, value: String)] = [
         ("format", "of tomorrow"), ("secrets", #"[{"key":"%"}]"#), ("retry", "soon"), ("source", "elsewhere"),
       ]
@@ -253,8 +253,8 @@ struct WebhookEndpointStoreTests {
       #expect(body.contains(#""failingSince":"1970-01-01T00:00:00.005Z""#) && body.contains(#""reason":"failing""#))
       #expect(try await store.endpoints(1, since: version)?.disabled == ["ep_a"])
       #expect(try await store.disable(1, kept, .gone).taken() == nil)
-      #expect(try await ledger.texts("SELECT event_id FROM outbox") == [event.id])
-      #expect(try await ledger.texts("SELECT event_id || '/' || endpoint_id FROM deliveries") == [event.id + "/"])
+      #expect(try await ledger.texts("SELECT event_id FROM outbox") == [event.id.text])
+      #expect(try await ledger.texts("SELECT event_id || '/' || endpoint_id FROM deliveries") == [event.id.text + "/"])
       let found = try await ledger.run(Event.read([event.id]))
       #expect(try Event.all(found) == [event])
       #expect(try await store.delete(1, "ep_a"))

@@ -38,7 +38,7 @@ struct LatencyBenchmark {
       }
       let accepted = ContinuousClock.now
       guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
-      let event = Event.id(of: job)
+      let event = Event.id(of: job).text
       while arrivals[event] == nil {
         await arrived.wait(atMost: .seconds(30))
         if ContinuousClock.now - accepted > .seconds(30) { throw Unexpected(description: "no event of \(event) came") }

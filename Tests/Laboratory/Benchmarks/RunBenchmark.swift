@@ -71,7 +71,7 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = try await DelayBenchmark(
         backend: backend(), port: requests.port, expected: 202, name: DelayBenchmark.id
       ).run(
-        (first..<first + size).map(requests.registration), names: jobs.map { Event.id(of: $0) },
+        (first..<first + size).map(requests.registration), names: jobs.map { Event.id(of: $0).text },
         connections: count("--connections", 64), perSecond: arguments.number("--rate", default: 100))
     case "keep":
       result = try await KeepBenchmark(backend: backend(), wakes: count("--wakes", 0) == 1).run(

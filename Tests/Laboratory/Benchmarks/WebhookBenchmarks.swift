@@ -58,7 +58,7 @@ struct WebhookBenchmarks {
     let ledger = try await openLedger()
     let events = zip(messages, endpoints).map { message, endpoint in
       Event(
-        id: message.messageID, publisherId: Self.publisher(of: endpoint), topic: "t\(endpoint)", version: 1,
+        id: EventId(message.messageID), publisherId: Self.publisher(of: endpoint), topic: "t\(endpoint)", version: 1,
         time: unixMilliseconds(), body: message.body)
     }
     for start in stride(from: 0, to: events.count, by: 500) {

@@ -1,4 +1,5 @@
 public import Crypto
+import Domain
 public import EventLoop
 public import Postgres
 
@@ -15,7 +16,7 @@ public final class SecretRekeying {
   private let refusesPlain: Bool
   private let batch: Int32
   /// The last row of the present pass, so that rows that cannot be decrypted do not come again in it.
-  private var place: (publisher: Int64, endpoint: String)?
+  private var place: (publisher: Int64, endpoint: EndpointId)?
   /// The rows of the present pass that cannot be read although their key is there, or that are plain text where that is
   /// refused: a sentence for each, without a secret.
   public private(set) var refused: [String] = []
@@ -47,12 +48,12 @@ public final class SecretRekeying {
         PostgresQuery(
           .rowsToRekey,
           [
-            .text(self.first), .texts(self.keys.ids), .int64(start?.publisher), .text(start?.endpoint),
+            .text(self.first), .texts(self.keys.ids), .int64(start?.publisher), .id(start?.endpoint),
             .int32(self.batch),
           ]))
       var (written, refused): ([PostgresQuery], [String]) = ([], [])
       for row in rows {
-        let (publisher, endpoint) = (try row.int64("publisher_id") ?? 0, try row.text("id") ?? "")
+        let (publisher, endpoint) = (try row.int64("publisher_id") ?? 0, try row.id("id") ?? EndpointId.unknown)
         let columns = StoredSecrets.Columns(
           secrets: try row.bytes("secrets") ?? [], keyId: try row.text("secrets_key"), putKey: try row.text("put_key"))
         do throws(StoredSecrets.Unreadable) {
@@ -64,7 +65,7 @@ public final class SecretRekeying {
       }
       if !written.isEmpty { _ = try await transaction.query(written) }
       let last = try rows.last.map {
-        (publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.text("id") ?? "")
+        (publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.id("id") ?? EndpointId.unknown)
       }
       return (rows.count, written.count, last, refused)
     }
@@ -73,7 +74,8 @@ public final class SecretRekeying {
     return found == 0 ? nil : done
   }
 
-  private static func sentence(_ error: StoredSecrets.Unreadable, _ publisher: Int64, _ endpoint: String) -> String {
+  private static func sentence(_ error: StoredSecrets.Unreadable, _ publisher: Int64, _ endpoint: EndpointId) -> String
+  {
     switch error {
     case .form: "\(UnreadableRecord("the secrets of endpoint \(endpoint) of publisher \(publisher)"))"
     case .defect(let defect):
@@ -82,12 +84,12 @@ public final class SecretRekeying {
   }
 
   private func write(
-    _ stored: StoredSecrets, _ publisher: Int64, _ endpoint: String
+    _ stored: StoredSecrets, _ publisher: Int64, _ endpoint: EndpointId
   ) throws(StoredSecrets.Unreadable) -> PostgresQuery {
     guard let columns = try? stored.columns(publisher, endpoint, keys) else { throw .form }
     return PostgresQuery(
       .rekeyRow,
-      [.int64(publisher), .text(endpoint), .bytes(columns.secrets), .text(columns.keyId), .text(columns.putKey)])
+      [.int64(publisher), .id(endpoint), .bytes(columns.secrets), .text(columns.keyId), .text(columns.putKey)])
   }
 }
 

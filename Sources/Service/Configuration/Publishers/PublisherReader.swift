@@ -164,7 +164,7 @@ struct PublisherReader {
       reader.note("environment", "is \"\(environment)\", expected one of Production, Sandbox")
     }
     return Publisher.WebhookEndpoint(
-      id: id, url: url, secret: secret, topics: topics,
+      id: EndpointId(id), url: url, secret: secret, topics: topics,
       environment: environment.flatMap(WebhookEnvironment.init(rawValue:)))
   }
 }
