@@ -22,7 +22,7 @@ public final class Gateway: Role {
     let (ledger, redis, replies) = (parts.ledger, parts.redis, parts.replies)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq")
     // Only the API of endpoints needs them. Purchases must not wait for a lost key.
-    let secretKeys = SecretKeysWatch(context, ledger.client, isNeeded: false, namesKeys: false)
+    let secretKeys = SecretKeysWatch(context, ledger.postgres, isNeeded: false, namesKeys: false)
     keySets = parts.keySets
     let api = GatewayAPI(
       parts,

@@ -52,15 +52,15 @@ struct GatewayParts {
     open = OpenSynchronizations(redis.client, prefix: prefix)
     copies = CustomerCopies(redis.client, prefix: prefix)
     ledger = try RoleLedger(context, isNeeded: false)
-    holdings = Holdings(ledger.client)
-    endpoints = context.makeEndpointStore(ledger.client)
-    deliveries = DeliveryLedger(ledger.client)
+    holdings = Holdings(ledger.postgres)
+    endpoints = context.makeEndpointStore(ledger.postgres)
+    deliveries = DeliveryLedger(ledger.postgres)
     pacing = DeliveryPacing(redis.client, prefix: prefix)
-    subscribers = EventSubscribers(context, ledger.client)
+    subscribers = EventSubscribers(context, ledger.postgres)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    outlet = context.makeOutlet(publisher, subscribers, ledger.client)
+    outlet = context.makeOutlet(publisher, subscribers, ledger.postgres)
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId().text,
@@ -75,7 +75,7 @@ struct GatewayParts {
     verifier = SignedDataVerifier(roots: configured ?? .apple)
     evidence = EvidenceIntake(
       roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
-    notifications = NotificationIntake(context, verifier, ledger.client, publisher, topology)
+    notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)
     metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
     unlistedProxies = UnlistedProxies(context.metrics, context.log)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })

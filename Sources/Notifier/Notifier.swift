@@ -19,7 +19,7 @@ public final class Notifier: Role {
     let dependencies = DeliveryRun.Dependencies(parts)
     let (ledger, recorder, most) = (parts.ledger, parts.recorder, context.settings.notifier.concurrency)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
-    let secretKeys = SecretKeysWatch(context, ledger.client, isNeeded: true, namesKeys: true)
+    let secretKeys = SecretKeysWatch(context, ledger.postgres, isNeeded: true, namesKeys: true)
     // Without Redis or the ledger the notifier still delivers to the endpoints that it knows, until as many records
     // wait for the ledger as it may hold deliveries. Then it takes no more.
     let records = ServiceAdapter(

@@ -37,15 +37,15 @@ struct NotifierParts {
     redis = RoleRedis(context, isNeeded: false)
     client = HTTPClient(HTTPClientConfiguration(context.settings.notifier))
     ledger = try RoleLedger(context, isNeeded: false)
-    subscribers = EventSubscribers(context, ledger.client)
+    subscribers = EventSubscribers(context, ledger.postgres)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    outlet = context.makeOutlet(publisher, subscribers, ledger.client)
-    deliveries = DeliveryLedger(ledger.client)
+    outlet = context.makeOutlet(publisher, subscribers, ledger.postgres)
+    deliveries = DeliveryLedger(ledger.postgres)
     attemptLog = AttemptLog(AttemptLog.Dependencies(context, deliveries))
     let failures = RecordFailures(context.log) { [attemptLog] in attemptLog.keepSoon() }
-    recorder = DeliveryRecorder(ledger.client) { failures.add($0) }
+    recorder = DeliveryRecorder(ledger.postgres) { failures.add($0) }
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [running] in Double(running.count) },
       unrecorded: { [recorder] in Double(recorder.waiting) })

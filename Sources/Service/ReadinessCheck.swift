@@ -36,8 +36,8 @@ public struct ReadinessCheck {
   /// Checks whether the ledger answers. If it does not, the line names the error.
   ///
   /// - Parameter isNeeded: whether the role is not ready without the ledger.
-  public static func ledger(_ client: PostgresClient, isNeeded: Bool = true) -> ReadinessCheck {
-    ReadinessCheck("ledger", isNeeded: isNeeded) { client.failure.map { "\($0)" } }
+  public static func ledger(_ postgres: PostgresClient, isNeeded: Bool = true) -> ReadinessCheck {
+    ReadinessCheck("ledger", isNeeded: isNeeded) { postgres.failure.map { "\($0)" } }
   }
 
   /// Asks for the result: whether the role can do its work, and a line for a person.

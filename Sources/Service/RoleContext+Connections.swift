@@ -71,8 +71,8 @@ extension RoleContext {
   }
 
   /// Returns the store of webhook endpoints, with the keys of the last good reading.
-  public func makeEndpointStore(_ ledger: PostgresClient) -> WebhookEndpointStore {
-    WebhookEndpointStore(ledger, refusesPlain: settings.ledger.refusesPlainSecrets, doors: doors) { [self] in
+  public func makeEndpointStore(_ postgres: PostgresClient) -> WebhookEndpointStore {
+    WebhookEndpointStore(postgres, refusesPlain: settings.ledger.refusesPlainSecrets, doors: doors) { [self] in
       secretKeys
     }
   }

@@ -25,7 +25,7 @@ public final class Worker: Role {
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
 
     let jobs = JobRuns(
-      parts.jobs, running, isLedgerReady: { ledger.client.isReady }, giveUpCommits: { commits.stop() })
+      parts.jobs, running, isLedgerReady: { ledger.postgres.isReady }, giveUpCommits: { commits.stop() })
     let line = LineRuns(LineRuns.Dependencies(parts), running, places: context.settings.worker.concurrency)
     parts.jobs.onJoin = { [weak line] in line?.hint() }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))

@@ -52,13 +52,13 @@ struct WorkerParts {
     open = OpenSynchronizations(redis.client, prefix: prefix)
     begun = BegunRuns(redis.client, prefix: prefix)
     ledger = try RoleLedger(context, isNeeded: true)
-    subscribers = EventSubscribers(context, ledger.client)
+    subscribers = EventSubscribers(context, ledger.postgres)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    commits = Commits(ledger.client, Commits.Settings(context, metrics))
+    commits = Commits(ledger.postgres, Commits.Settings(context, metrics))
     outlet = context.makeOutlet(
-      publisher, subscribers, ledger.client, onConfirm: { [metrics] _ in metrics.events.count() },
+      publisher, subscribers, ledger.postgres, onConfirm: { [metrics] _ in metrics.events.count() },
       settle: { [commits] in commits.confirm([$0]) })
     places = AppPlaces(context)
     let configuration = HTTPClientConfiguration(settings.appStore)

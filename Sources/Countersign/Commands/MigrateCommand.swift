@@ -21,16 +21,16 @@ enum MigrateCommand {
     }
     // An index over many rows takes its time.
     endpoint.replyTimeout = .seconds(86_400)
-    let client = await PostgresClient.opened(endpoint)
-    let status = await arguments.contains("--check") ? check(client) : migrate(client)
-    await client.stop()
+    let postgres = await PostgresClient.opened(endpoint)
+    let status = await arguments.contains("--check") ? check(postgres) : migrate(postgres)
+    await postgres.stop()
     return status
   }
 
   @LoopActor
-  private static func migrate(_ client: PostgresClient) async -> Int32 {
+  private static func migrate(_ postgres: PostgresClient) async -> Int32 {
     do {
-      try await Migration(client, tell: say).run()
+      try await Migration(postgres, tell: say).run()
       return 0
     } catch {
       complain(error, by: "migrate")
@@ -39,9 +39,9 @@ enum MigrateCommand {
   }
 
   @LoopActor
-  private static func check(_ client: PostgresClient) async -> Int32 {
+  private static func check(_ postgres: PostgresClient) async -> Int32 {
     do {
-      try await SchemaCheck(client).pass(within: .seconds(30))
+      try await SchemaCheck(postgres).pass(within: .seconds(30))
       say("the schema has every step of this build")
       return 0
     } catch {

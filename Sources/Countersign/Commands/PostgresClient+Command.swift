@@ -7,9 +7,9 @@ extension PostgresClient {
   @LoopActor
   static func opened(_ endpoint: PostgresEndpoint) async -> PostgresClient {
     let (changes, change) = AsyncStream.makeStream(of: Void.self)
-    let client = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
-    client.start()
+    let postgres = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
+    postgres.start()
     for await _ in changes { break }
-    return client
+    return postgres
   }
 }

@@ -26,9 +26,9 @@ enum RekeyCommand {
       complain("\(error)")
       return 2
     }
-    let client = await PostgresClient.opened(endpoint)
-    let status = await rekey(client, keys, refusesPlain)
-    await client.stop()
+    let postgres = await PostgresClient.opened(endpoint)
+    let status = await rekey(postgres, keys, refusesPlain)
+    await postgres.stop()
     return status
   }
 
@@ -36,11 +36,11 @@ enum RekeyCommand {
   private static let passes = 10
 
   @LoopActor
-  private static func rekey(_ client: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool) async -> Int32 {
+  private static func rekey(_ postgres: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool) async -> Int32 {
     do {
-      try await SchemaCheck(client).pass(within: .seconds(30))
-      guard let rekeying = SecretRekeying(client, keys, refusesPlain: refusesPlain) else { return 2 }
-      let all = try await left(client, keys)
+      try await SchemaCheck(postgres).pass(within: .seconds(30))
+      guard let rekeying = SecretRekeying(postgres, keys, refusesPlain: refusesPlain) else { return 2 }
+      let all = try await left(postgres, keys)
       var done = 0
       for pass in 1...passes {
         while let count = try await rekeying.step() {
@@ -48,10 +48,10 @@ enum RekeyCommand {
           if count > 0 { say("\(done) of \(all) endpoints encrypted anew") }
         }
         // A row that cannot be read stays; a row that somebody holds is free in a moment.
-        guard try await left(client, keys) > rekeying.refused.count, pass < passes else { break }
+        guard try await left(postgres, keys) > rekeying.refused.count, pass < passes else { break }
         try await EventLoop.sleep(for: .milliseconds(200))
       }
-      return try await report(client, keys, refusesPlain, rekeying.refused)
+      return try await report(postgres, keys, refusesPlain, rekeying.refused)
     } catch {
       complain(error, by: "rekey")
       return 1
@@ -60,17 +60,17 @@ enum RekeyCommand {
 
   /// The number of endpoints that the command could encrypt.
   @LoopActor
-  private static func left(_ client: PostgresClient, _ keys: SealingKeys) async throws -> Int {
-    let counts = try await SecretKeysInUse.read(client).counts(keys)
+  private static func left(_ postgres: PostgresClient, _ keys: SealingKeys) async throws -> Int {
+    let counts = try await SecretKeysInUse.read(postgres).counts(keys)
     return (counts[.old] ?? 0) + (counts[.plain] ?? 0)
   }
 
   /// Says how many endpoints each key has, and what must still be done.
   @LoopActor
   private static func report(
-    _ client: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool, _ refused: [String]
+    _ postgres: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool, _ refused: [String]
   ) async throws -> Int32 {
-    let inUse = try await SecretKeysInUse.read(client)
+    let inUse = try await SecretKeysInUse.read(postgres)
     for use in inUse.uses {
       let count = "\(use.endpoints) endpoint\(use.endpoints == 1 ? "" : "s")"
       switch SecretKeysInUse.state(use, keys) {

@@ -25,9 +25,9 @@ enum SubscribersCommand {
       complain("\(error)")
       return 2
     }
-    let client = await PostgresClient.opened(endpoint)
-    let status = await answer(wish, OwedEvents(client), client)
-    await client.stop()
+    let postgres = await PostgresClient.opened(endpoint)
+    let status = await answer(wish, OwedEvents(postgres), postgres)
+    await postgres.stop()
     return status
   }
 
@@ -72,9 +72,9 @@ enum SubscribersCommand {
   }
 
   @LoopActor
-  private static func answer(_ wish: Wish, _ owed: OwedEvents, _ client: PostgresClient) async -> Int32 {
+  private static func answer(_ wish: Wish, _ owed: OwedEvents, _ postgres: PostgresClient) async -> Int32 {
     do {
-      try await SchemaCheck(client).pass(within: .seconds(30))
+      try await SchemaCheck(postgres).pass(within: .seconds(30))
       if let subscriber = wish.forgotten {
         var count = 0
         while case let some = try await owed.forget(subscriber, limit: 1000), some > 0 { count += some }

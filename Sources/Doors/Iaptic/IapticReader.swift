@@ -51,7 +51,8 @@ struct IapticReader {
       return Page(skip: 0, limit: users.count, total: Int64(rows.count), rows: rows)
     case .page(let skip, let limit):
       let found = try await asking {
-        try await CustomerStore(door.ledger).list(publisher.id, prefix: policy.customerPrefix, skip: skip, limit: limit)
+        try await CustomerStore(door.postgres).list(
+          publisher.id, prefix: policy.customerPrefix, skip: skip, limit: limit)
       }
       let rows = try await rows(found.ids.map { CustomerKey(publisherId: publisher.id, id: $0) })
       return Page(skip: skip, limit: limit, total: found.total, rows: rows)

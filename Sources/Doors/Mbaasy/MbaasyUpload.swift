@@ -125,6 +125,6 @@ struct MbaasyUpload {
   /// Writes a row of the audit log about a forged receipt, unless it has enough of them.
   private func audit(_ entry: AuditEntry, _ sha256: [UInt8], of app: RefusalAllowance.Sender) async throws {
     guard door.refusals.admits(sha256, of: app, now: door.now) else { return }
-    _ = try await door.ledger.run(AuditEntry.insert([entry]))
+    _ = try await door.postgres.run(AuditEntry.insert([entry]))
   }
 }

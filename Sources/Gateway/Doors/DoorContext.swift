@@ -13,7 +13,7 @@ package struct DoorContext {
   package let authentication: Authentication
   package let evidence: EvidenceIntake
   package let registration: DoorRegistration
-  package let ledger: PostgresClient
+  package let postgres: PostgresClient
   private let reader: Holdings
   private let outlet: EventOutlet
   /// What refused requests may write.
@@ -21,11 +21,11 @@ package struct DoorContext {
 
   package init(
     _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
-    _ registration: DoorRegistration, _ ledger: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
+    _ registration: DoorRegistration, _ postgres: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
     _ refusals: RefusalAllowance
   ) {
     (self.context, self.authentication, self.evidence) = (context, authentication, evidence)
-    (self.registration, self.ledger) = (registration, ledger)
+    (self.registration, self.postgres) = (registration, postgres)
     (reader, self.outlet, self.refusals) = (holdings, outlet, refusals)
   }
 
@@ -36,12 +36,12 @@ package struct DoorContext {
 
   /// Reads purchases with all their transactions. An unknown key has none.
   package func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
-    try await PurchaseReader(ledger).purchases(keys)
+    try await PurchaseReader(postgres).purchases(keys)
   }
 
   /// Reads all purchases of a customer with all their transactions.
   package func purchases(of customer: CustomerKey) async throws -> [Purchase] {
-    try await PurchaseReader(ledger).allPurchases(of: customer)
+    try await PurchaseReader(postgres).allPurchases(of: customer)
   }
 
   /// Reads the purchases that decide about a customer's entitlements.
@@ -51,12 +51,12 @@ package struct DoorContext {
 
   /// Finds a customer by e-mail address.
   package func customer(_ publisher: Int64, email: String) async throws -> Customer? {
-    try await CustomerStore(ledger).customer(publisher, email: email)
+    try await CustomerStore(postgres).customer(publisher, email: email)
   }
 
   /// Reads a customer; `nil` when unknown.
   package func customer(_ publisher: Int64, id: CustomerId) async throws -> Customer? {
-    try await CustomerStore(ledger).customer(publisher, id)
+    try await CustomerStore(postgres).customer(publisher, id)
   }
 
   /// Tells events that no job's commit tells: writes them to the outbox, and publishes them.
@@ -64,7 +64,7 @@ package struct DoorContext {
   /// - Throws: `PostgresError`, and then nobody knows whether they will be told.
   package func tell(_ events: [Event]) async throws {
     guard !events.isEmpty else { return }
-    outlet.publish(try await EventWriter(ledger).write(events, configured: context.publishers.withWebhooks))
+    outlet.publish(try await EventWriter(postgres).write(events, configured: context.publishers.withWebhooks))
   }
 }
 

@@ -28,7 +28,7 @@ final class GatewayAPI {
   }
 
   private var context: RoleContext { parts.context }
-  private var ledger: PostgresClient { parts.ledger.client }
+  private var postgres: PostgresClient { parts.ledger.postgres }
 
   // MARK: One request
 
@@ -96,24 +96,24 @@ final class GatewayAPI {
   }
 
   func customers(for caller: Caller) -> CustomerAPI {
-    CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: parts.copies, publisher: caller.publisher)
+    CustomerAPI(context: context, ledger: CustomerStore(postgres), copies: parts.copies, publisher: caller.publisher)
   }
 
   func consents(for caller: Caller) -> ConsentAPI {
-    ConsentAPI(context: context, consents: Consents(ledger), publisher: caller.publisher)
+    ConsentAPI(context: context, consents: Consents(postgres), publisher: caller.publisher)
   }
 
   func refunds(for caller: Caller) -> RefundAPI {
-    RefundAPI(context: context, answers: RefundAnswers(ledger), publisher: caller.publisher)
+    RefundAPI(context: context, answers: RefundAnswers(postgres), publisher: caller.publisher)
   }
 
   func audit(for caller: Caller) -> AuditAPI {
-    AuditAPI(context: context, log: AuditLog(ledger), publisher: caller.publisher)
+    AuditAPI(context: context, log: AuditLog(postgres), publisher: caller.publisher)
   }
 
   func purchases(for caller: Caller) -> PurchaseAPI {
     PurchaseAPI(
-      context: context, ledger: ledger, holdings: parts.holdings, outlet: parts.outlet, caller: caller)
+      context: context, postgres: postgres, holdings: parts.holdings, outlet: parts.outlet, caller: caller)
   }
 
   func synchronizations(for caller: Caller) -> SynchronizationAPI {
@@ -122,8 +122,9 @@ final class GatewayAPI {
 
   private var registration: Registration {
     Registration(
-      context: context, claims: parts.claims, open: parts.open, copies: parts.copies, customers: CustomerStore(ledger),
-      synchronizations: SynchronizationReader(ledger), results: KeptResults(purchases: PurchaseReader(ledger)),
+      context: context, claims: parts.claims, open: parts.open, copies: parts.copies,
+      customers: CustomerStore(postgres),
+      synchronizations: SynchronizationReader(postgres), results: KeptResults(purchases: PurchaseReader(postgres)),
       verifier: parts.verifier, publisher: parts.publisher, topology: parts.topology, metrics: parts.metrics)
   }
 
@@ -132,9 +133,9 @@ final class GatewayAPI {
       context, authentication, parts.evidence,
       DoorRegistration(
         context: context, registration: registration, waits: parts.waits,
-        replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(ledger),
+        replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(postgres),
         provision: Provision(
-          context: context, open: parts.open, ledger: ledger, outlet: parts.outlet, looks: looks)),
-      ledger, parts.holdings, parts.outlet, refusals)
+          context: context, open: parts.open, postgres: postgres, outlet: parts.outlet, looks: looks)),
+      postgres, parts.holdings, parts.outlet, refusals)
   }
 }

@@ -44,7 +44,7 @@ final class NotificationIntake {
   }
 
   init(
-    _ context: RoleContext, _ verifier: SignedDataVerifier, _ ledger: PostgresClient, _ publisher: AMQPPublisher,
+    _ context: RoleContext, _ verifier: SignedDataVerifier, _ postgres: PostgresClient, _ publisher: AMQPPublisher,
     _ topology: Topology
   ) {
     self.context = context
@@ -53,8 +53,8 @@ final class NotificationIntake {
     self.topology = topology
     pace = NotificationPace(refusedPerSecond: context.settings.gateway.refusedNotificationsPerSecond)
     longTexts = LongTexts(atOnce: 2)
-    store = NotificationStore(ledger)
-    timers = Timers(ledger)
+    store = NotificationStore(postgres)
+    timers = Timers(postgres)
     metrics = context.metrics.counter(
       "countersign_notifications_total", "Posts of Apple's by what they came to.", labels: ["outcome"],
       known: Fate.allCases.map { [$0.rawValue] })

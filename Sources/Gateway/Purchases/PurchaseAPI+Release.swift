@@ -16,7 +16,7 @@ extension PurchaseAPI {
     let key = try await record(call[.originalTransactionId], environments).purchase.key
     let trace = TraceParent(continuing: call.request.header("traceparent"))
     let told = try await context.asking {
-      try await PurchaseRelease(ledger).release(
+      try await PurchaseRelease(postgres).release(
         key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),
         traceparent: trace.description)
     }

@@ -11,13 +11,13 @@ import Service
 @LoopActor
 struct PurchaseAPI {
   let context: RoleContext
-  let ledger: PostgresClient
+  let postgres: PostgresClient
   let holdings: Holdings
   /// Publishes the events of the gateway's own commits.
   let outlet: EventOutlet
   let caller: Caller
 
-  var reader: PurchaseReader { PurchaseReader(ledger) }
+  var reader: PurchaseReader { PurchaseReader(postgres) }
 
   func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let customer = try customer(call)

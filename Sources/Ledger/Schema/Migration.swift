@@ -8,7 +8,7 @@ public import Postgres
 /// a statement that waits keeps others from creating indexes.
 @LoopActor
 public final class Migration {
-  private let client: PostgresClient
+  private let postgres: PostgresClient
   private let steps: [SchemaStep]
   private let patience: Duration
   private let tell: @LoopActor (String) -> Void
@@ -26,10 +26,10 @@ public final class Migration {
   ///   - patience: how long it tries a step again that a lock or a lost connection has stopped.
   ///   - tell: takes a line for each step, and for each reason to wait.
   public init(
-    _ client: PostgresClient, steps: [SchemaStep] = SchemaStep.all, patience: Duration = .seconds(300),
+    _ postgres: PostgresClient, steps: [SchemaStep] = SchemaStep.all, patience: Duration = .seconds(300),
     tell: @escaping @LoopActor (String) -> Void
   ) {
-    self.client = client
+    self.postgres = postgres
     self.steps = steps
     self.patience = patience
     self.tell = tell
@@ -45,7 +45,7 @@ public final class Migration {
     var lastReason = ""
     while true {
       do {
-        let state = SchemaState.judge(applied: try await AppliedSteps.read(client.run), known: steps)
+        let state = SchemaState.judge(applied: try await AppliedSteps.read(postgres.run), known: steps)
         switch state {
         case .ready: return tell("the schema has every step of this build")
         case .incompatible: throw SchemaMismatch(state: state)
@@ -71,7 +71,7 @@ public final class Migration {
 
   /// Applies a step, unless another migration has the lock. If that one has just applied the step, so much the better.
   private func apply(_ step: SchemaStep) async throws -> Step {
-    try await client.transaction { transaction in
+    try await postgres.transaction { transaction in
       guard try await transaction.query(Self.lock).first?.bool("is_locked") == true else { return .busy }
       _ = try await transaction.query(AppliedSteps.create)
       let applied = try await AppliedSteps.read { try await transaction.query($0) }

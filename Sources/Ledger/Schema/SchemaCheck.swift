@@ -4,12 +4,12 @@ public import Postgres
 /// Finds out, at the start of a role, whether this build can work with the ledger's schema.
 @LoopActor
 public struct SchemaCheck {
-  private let client: PostgresClient
+  private let postgres: PostgresClient
   private let steps: [SchemaStep]
 
   /// Creates a check over a started client.
-  public init(_ client: PostgresClient, steps: [SchemaStep] = SchemaStep.all) {
-    self.client = client
+  public init(_ postgres: PostgresClient, steps: [SchemaStep] = SchemaStep.all) {
+    self.postgres = postgres
     self.steps = steps
   }
 
@@ -17,7 +17,7 @@ public struct SchemaCheck {
   ///
   /// - Throws: `PostgresError` while PostgreSQL does not answer.
   public func state() async throws -> SchemaState {
-    SchemaState.judge(applied: try await AppliedSteps.read(client.run), known: steps)
+    SchemaState.judge(applied: try await AppliedSteps.read(postgres.run), known: steps)
   }
 
   /// Returns once the schema fits. While PostgreSQL is away, it waits: the role is not ready, and does not end.

@@ -75,8 +75,8 @@ extension DeliveryLedger {
     let place: [PostgresParameter] = [.int64(publisher), .id(endpoint), .time(start.at), .int64(start.id)]
     let found = PostgresQuery(
       .readEndpointLog, place + [.text(result?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
-    guard result != nil else { return try Self.page(await client.run(found), limit) }
-    let rows = try await client.run([
+    guard result != nil else { return try Self.page(await postgres.run(found), limit) }
+    let rows = try await postgres.run([
       found, PostgresQuery(.readWindowEnd, place + [.int64(Int64(Self.window) - 1)]),
     ])
     var page = try Self.page(rows[0], limit)
@@ -93,7 +93,7 @@ extension DeliveryLedger {
     publisher: Int64, event: EventId, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
   ) async throws -> AttemptPage {
     let start = Self.start(cursor)
-    let rows = try await client.run(
+    let rows = try await postgres.run(
       PostgresQuery(
         .readEventLog,
         [

@@ -24,7 +24,7 @@ extension DeliveryLedger {
   /// - Throws: `Delivery.Malformed` besides.
   public func test(_ event: Event, at endpoint: EndpointId) async throws -> Delivery {
     let delivery = try Delivery(event, endpointId: endpoint)
-    _ = try await client.run([
+    _ = try await postgres.run([
       Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
       AuditEntry.insert([
         .endpoint(.tested, endpoint, of: event.publisherId) { $0.member("eventId", event.id) }
@@ -40,10 +40,10 @@ extension DeliveryLedger {
   public func resend(publisher: Int64, event id: EventId, to endpoint: EndpointId, round: String) async throws
     -> Delivery?
   {
-    guard let event = try Event.all(await client.run(Event.read([id]))).first, event.publisherId == publisher
+    guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
     else { return nil }
     let delivery = try Delivery(event, endpointId: endpoint, round: round)
-    _ = try await client.run([
+    _ = try await postgres.run([
       begin([id], rounds: [round], publisher, endpoint),
       AuditEntry.insert([.endpoint(.resent, endpoint, of: publisher) { $0.member("eventId", id) }]),
     ])
@@ -58,7 +58,7 @@ extension DeliveryLedger {
   public func owed(
     publisher: Int64, endpoint: EndpointId, since: Int64, limit: Int = 100_000
   ) async throws -> [Owed] {
-    let rows = try await client.run(
+    let rows = try await postgres.run(
       PostgresQuery(.readOwed, [.int64(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
     return try rows.map { Owed(eventId: try $0.id("event_id") ?? EventId(""), time: try $0.time("given_up_at") ?? 0) }
   }
@@ -83,7 +83,7 @@ extension DeliveryLedger {
     if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher)])) }
     queries.append(PostgresQuery(.readOpenRounds, [.ids(ids), .texts(rounds), .id(endpoint)]))
     queries.append(Event.read(ids))
-    let answers = try await client.run(queries)
+    let answers = try await postgres.run(queries)
     let open = Set(try answers[queries.count - 2].compactMap { row throws -> EventId? in try row.id("event_id") })
     let events = try Event.all(answers[queries.count - 1]).filter { open.contains($0.id) }
     let found = Dictionary(events.map { ($0.id, $0) }) { first, _ in first }

@@ -22,7 +22,7 @@ extension DeliveryLedger {
   /// - Returns: `nil` when another notifier does this now.
   public func keepLog(for retention: Duration) async throws -> LogKeeping? {
     let days = Int64((retention.inSeconds / 86_400).rounded(.up))
-    return try await client.transaction { transaction -> LogKeeping? in
+    return try await postgres.transaction { transaction -> LogKeeping? in
       let rows = try await transaction.query([
         PostgresQuery(.tryLock, [.int64(Self.lock)]), PostgresQuery(.readPartitions),
       ])

@@ -20,7 +20,7 @@ extension DeliveryLedger {
   ///
   /// Their time moves to now. So another notifier does not take them, and the next look comes as late again.
   public func overdue(by time: Duration, limit: Int) async throws -> OverdueDeliveries {
-    let rows = try await client.run(
+    let rows = try await postgres.run(
       PostgresQuery(.takeOverdue, [.int64(Int64(time.wholeMilliseconds)), .int64(Int64(limit))]))
     var overdue = OverdueDeliveries()
     overdue.isFull = rows.count == limit
@@ -36,7 +36,7 @@ extension DeliveryLedger {
       overdue.deliveries.append(delivery)
     }
     if !lost.isEmpty {
-      _ = try await client.run(
+      _ = try await postgres.run(
         PostgresQuery(
           .dropDeliveries,
           [

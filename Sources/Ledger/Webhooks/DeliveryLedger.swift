@@ -8,7 +8,7 @@ public import Postgres
 /// Every method throws `PostgresError`.
 @LoopActor
 public final class DeliveryLedger {
-  let client: PostgresClient
+  let postgres: PostgresClient
 
   private struct Question {
     let delivery: Delivery
@@ -21,13 +21,13 @@ public final class DeliveryLedger {
   private let batch: TurnBatch<Question, DeliveryState>
 
   /// Creates it over a client.
-  public init(_ client: PostgresClient) {
-    self.client = client
-    batch = TurnBatch(atMost: Self.most) { try await Self.states(of: $0, client) }
+  public init(_ postgres: PostgresClient) {
+    self.postgres = postgres
+    batch = TurnBatch(atMost: Self.most) { try await Self.states(of: $0, postgres) }
   }
 
   /// Whether the ledger answers.
-  public var isReady: Bool { client.isReady }
+  public var isReady: Bool { postgres.isReady }
 
   /// Asks what is to be done about a delivery. One trip asks for all deliveries of a turn of the loop.
   public func state(of delivery: Delivery, at endpoint: WebhookEndpoint) async throws -> DeliveryState {
@@ -35,21 +35,21 @@ public final class DeliveryLedger {
   }
 
   private static func states(
-    of some: [Question], _ client: PostgresClient
+    of some: [Question], _ postgres: PostgresClient
   ) async throws -> [Result<DeliveryState, any Error>] {
-    let facts = try await facts(some, client)
+    let facts = try await facts(some, postgres)
     let states = facts.map { DeliveryState($0) }
     let owed = some.indices.filter { states[$0] == .open && facts[$0].lacksRow }
-    if !owed.isEmpty { _ = try await client.run(owe(some, owed)) }
+    if !owed.isEmpty { _ = try await postgres.run(owe(some, owed)) }
     return states.map { .success($0) }
   }
 
-  private static func facts(_ some: [Question], _ client: PostgresClient) async throws -> [DeliveryState.Facts] {
+  private static func facts(_ some: [Question], _ postgres: PostgresClient) async throws -> [DeliveryState.Facts] {
     var facts = some.map { DeliveryState.Facts(attempt: $0.delivery.attempt) }
     let endpoints = Set(
       some.map { DeliveryBatch.Endpoint(publisher: $0.delivery.publisherId, id: $0.endpoint.id) }
     ).sorted()
-    let rows = try await client.run([
+    let rows = try await postgres.run([
       PostgresQuery(.readDeliveries, keys(some, Array(some.indices))),
       PostgresQuery(
         .readStates, [.int64s(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
@@ -75,7 +75,7 @@ public final class DeliveryLedger {
     // These are old copies of messages, or messages of a notifier that died: rare, and the log is large.
     let missing = some.indices.filter { facts[$0].row == nil && !facts[$0].isUnseen }
     if missing.isEmpty { return facts }
-    for row in try await client.run(PostgresQuery(.readPast, keys(some, missing))) {
+    for row in try await postgres.run(PostgresQuery(.readPast, keys(some, missing))) {
       let index = Int(try row.int64("asked") ?? 0)
       facts[index].isKnownEvent = try row.bool("is_known") ?? false
       if let number = try row.int64("number"),

@@ -32,7 +32,7 @@ public final class DeliveryRecorder {
   /// The commits under way at a time: one writes while the next one's rows are on their way.
   private static let mostUnderWay = 2
 
-  private let ledger: PostgresClient
+  private let postgres: PostgresClient
   private let onFailure: @LoopActor (PostgresError) -> Void
   private var entries: [Entry] = []
   private var next = 0
@@ -49,8 +49,8 @@ public final class DeliveryRecorder {
   /// Creates a recorder over a client.
   ///
   /// - Parameter onFailure: hears about each commit that failed and runs again.
-  public init(_ ledger: PostgresClient, onFailure: @escaping @LoopActor (PostgresError) -> Void = { _ in }) {
-    self.ledger = ledger
+  public init(_ postgres: PostgresClient, onFailure: @escaping @LoopActor (PostgresError) -> Void = { _ in }) {
+    self.postgres = postgres
     self.onFailure = onFailure
   }
 
@@ -76,7 +76,7 @@ public final class DeliveryRecorder {
 
   /// Notes a change that nobody waits for. The recorder drops it if the ledger is away.
   public func note(_ change: DeliveryChange) {
-    guard ledger.isReady, pause == nil else { return }
+    guard postgres.isReady, pause == nil else { return }
     add(Entry(number: 0, change: change, waiter: nil))
   }
 
@@ -121,7 +121,7 @@ public final class DeliveryRecorder {
   private func commit(_ some: [Entry]) async {
     do {
       let batch = DeliveryBatch(some.map(\.change), isRepeated: some.contains(where: \.isRepeated))
-      let rows = try await ledger.run(batch.queries)
+      let rows = try await postgres.run(batch.queries)
       backoff = Backoff()
       var failing: [DeliveryBatch.Endpoint: Int64] = [:]
       if !batch.failing.isEmpty, let last = rows.last {

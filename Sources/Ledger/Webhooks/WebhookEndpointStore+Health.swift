@@ -6,7 +6,7 @@ extension WebhookEndpointStore {
   /// Reads the health of endpoints, of the API and of files alike, in the order of the ids.
   public func health(_ publisher: Int64, _ ids: [EndpointId]) async throws -> [EndpointHealth] {
     guard !ids.isEmpty else { return [] }
-    let rows = try await ledger.run(PostgresQuery(.readHealth, [.int64(publisher), .ids(ids)]))
+    let rows = try await postgres.run(PostgresQuery(.readHealth, [.int64(publisher), .ids(ids)]))
     var found: [EndpointId: EndpointHealth] = [:]
     for row in rows { found[try row.id("endpoint_id") ?? .unknown] = try EndpointHealth(row) }
     return ids.map { found[$0] ?? EndpointHealth() }

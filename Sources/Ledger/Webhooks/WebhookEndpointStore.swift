@@ -19,7 +19,7 @@ public final class WebhookEndpointStore {
   /// The most endpoints that one publisher may have here.
   public nonisolated static let limit = 1000
 
-  let ledger: PostgresClient
+  let postgres: PostgresClient
 
   /// The keys at the time of a call: a role may read its file again.
   let keys: @LoopActor () -> SealingKeys
@@ -36,10 +36,10 @@ public final class WebhookEndpointStore {
   ///   - refusesPlain: whether it neither reads nor writes plain secrets.
   ///   - doors: those of this build. An endpoint with the format of another door is a row of a newer process.
   public init(
-    _ ledger: PostgresClient, refusesPlain: Bool = false, doors: DoorCatalog,
+    _ postgres: PostgresClient, refusesPlain: Bool = false, doors: DoorCatalog,
     keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }
   ) {
-    self.ledger = ledger
+    self.postgres = postgres
     self.refusesPlain = refusesPlain
     self.doors = doors
     self.keys = keys
@@ -78,7 +78,7 @@ public final class WebhookEndpointStore {
     // The revision is read first. So if somebody changes an endpoint between the statements, the snapshot has an old
     // version, and the next call reads again.
     let known = PostgresParameter.int64(version.flatMap { Int64($0) })
-    let rows = try await ledger.run([
+    let rows = try await postgres.run([
       PostgresQuery(.readRevision, [.int64(publisher)]),
       PostgresQuery(.readChangedEndpoints, [.int64(publisher), known]),
       PostgresQuery(.readDisabled, [.int64(publisher), known]),
@@ -93,7 +93,7 @@ public final class WebhookEndpointStore {
 
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: EndpointId) async throws -> WebhookEndpoint? {
-    let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
+    let rows = try await postgres.run(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
     return try read(rows).first?.endpoint
   }
 
@@ -155,7 +155,7 @@ public final class WebhookEndpointStore {
   func changing<Result>(
     _ publisher: Int64, _ body: @LoopActor (PostgresTransaction, Int64) async throws -> Result
   ) async throws -> Result {
-    try await ledger.transaction { transaction in
+    try await postgres.transaction { transaction in
       let rows = try await transaction.query(PostgresQuery(.lockRevision, [.int64(publisher)]))
       return try await body(transaction, try rows[0].time("now") ?? 0)
     }

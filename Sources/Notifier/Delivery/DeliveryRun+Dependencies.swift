@@ -20,7 +20,7 @@ extension DeliveryRun {
     let broker: any MessageBroker
     /// Sends webhooks.
     let client: HTTPClient
-    let ledger: PostgresClient
+    let postgres: PostgresClient
     let endpoints: WebhookEndpointStore
     let deliveries: DeliveryLedger
     let notifications: NotificationStore
@@ -46,11 +46,11 @@ extension DeliveryRun {
       metrics = parts.metrics
       broker = parts.publisher
       client = parts.client
-      ledger = parts.ledger.client
-      let endpoints = context.makeEndpointStore(ledger)
+      postgres = parts.ledger.postgres
+      let endpoints = context.makeEndpointStore(postgres)
       self.endpoints = endpoints
       deliveries = parts.deliveries
-      notifications = NotificationStore(ledger)
+      notifications = NotificationStore(postgres)
       recorder = parts.recorder
       pacing = DeliveryPacing(parts.redis.client, prefix: context.settings.redis.prefix)
       begun = BegunRuns(parts.redis.client, prefix: context.settings.redis.prefix)

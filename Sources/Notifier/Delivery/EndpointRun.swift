@@ -181,7 +181,7 @@ final class EndpointRun {
     // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no
     // copy of the message makes the same attempt in between.
     var holdsSlot = hasSlot
-    if !dependencies.ledger.isReady { giveBack(&holdsSlot) }
+    if !dependencies.postgres.isReady { giveBack(&holdsSlot) }
     defer { giveBack(&holdsSlot) }
     let step = attempt.step(
       number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),

@@ -17,24 +17,24 @@ extension RoleContext {
   ///   - settle: takes an event out of the outbox, by its id. Without it, each event leaves the outbox by a statement
   ///     of its own.
   public func makeOutlet(
-    _ publisher: AMQPPublisher, _ subscribers: EventSubscribers, _ ledger: PostgresClient,
+    _ publisher: AMQPPublisher, _ subscribers: EventSubscribers, _ postgres: PostgresClient,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: (@LoopActor (EventId) -> Void)? = nil
   ) -> EventOutlet {
     precondition(!hasOutlet, "the \(role) has a way out for events already")
     hasOutlet = true
     let outlet = EventOutlet(
       publisher, queue: Topology(settings).deliveries, EventOutlet.Subscribers(subscribers), log, onConfirm: onConfirm,
-      settle: settle ?? settling(ledger), onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
+      settle: settle ?? settling(postgres), onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
     return outlet
   }
 
   /// What takes events out of the outbox in a role that makes no commits.
-  private func settling(_ ledger: PostgresClient) -> @LoopActor (EventId) -> Void {
+  private func settling(_ postgres: PostgresClient) -> @LoopActor (EventId) -> Void {
     { [log] id in
       Task.immediate { @LoopActor in
         do {
-          _ = try await ledger.run(Event.confirmed([id]))
+          _ = try await postgres.run(Event.confirmed([id]))
         } catch {
           log.warning("an event stays in the outbox", ["eventId": .string(id.text), "cause": .failure(error)])
         }

@@ -4,7 +4,7 @@ public import Postgres
 /// A role's client of the ledger, and whether this build can work with the ledger's schema.
 @LoopActor
 public final class RoleLedger: RoleService {
-  public let client: PostgresClient
+  public let postgres: PostgresClient
   public let readiness: [ReadinessCheck]
   private let context: RoleContext
   private let followers: Followers<Void>
@@ -20,26 +20,26 @@ public final class RoleLedger: RoleService {
     let followers = Followers<Void>()
     self.context = context
     self.followers = followers
-    client = try context.makeLedger { followers.tell(()) }
-    readiness = [.ledger(client, isNeeded: isNeeded)]
+    postgres = try context.makeLedger { followers.tell(()) }
+    readiness = [.ledger(postgres, isNeeded: isNeeded)]
   }
 
   /// Whether statements can run now.
-  public var isReady: Bool { hasSchema && client.isReady }
+  public var isReady: Bool { hasSchema && postgres.isReady }
 
   /// Calls a handler whenever ``isReady`` may have changed.
   public func follow(_ handler: @escaping @LoopActor () -> Void) { followers.add { _ in handler() } }
 
   /// Starts to connect.
-  public func start() { if phase.start() { client.start() } }
+  public func start() { if phase.start() { postgres.start() } }
 
   /// Does nothing: it takes no work by itself.
   public func close() {}
 
-  public func stop(within grace: Duration) async { if phase.stop() { await client.stop() } }
+  public func stop(within grace: Duration) async { if phase.stop() { await postgres.stop() } }
 
   /// The service whose start ends when the schema fits, or when the role must go on without the ledger.
   ///
   /// It comes after the clients, so that all of them connect meanwhile, and before whatever needs the ledger.
-  public private(set) lazy var schema = SchemaWait(client, context.log) { [weak self] in self?.hasSchema = true }
+  public private(set) lazy var schema = SchemaWait(postgres, context.log) { [weak self] in self?.hasSchema = true }
 }

@@ -10,7 +10,7 @@ public import Postgres
 /// then, the process ends.
 @LoopActor
 public final class SchemaWait: RoleService {
-  private let client: PostgresClient
+  private let postgres: PostgresClient
   private let log: Log
   private let whenReady: @LoopActor () -> Void
   private var phase = ServicePhase.new
@@ -20,8 +20,8 @@ public final class SchemaWait: RoleService {
   private static let patience: Duration = .seconds(3)
 
   /// - Parameter whenReady: called once the schema fits.
-  public init(_ client: PostgresClient, _ log: Log, whenReady: @escaping @LoopActor () -> Void = {}) {
-    (self.client, self.log, self.whenReady) = (client, log, whenReady)
+  public init(_ postgres: PostgresClient, _ log: Log, whenReady: @escaping @LoopActor () -> Void = {}) {
+    (self.postgres, self.log, self.whenReady) = (postgres, log, whenReady)
   }
 
   /// Returns when the schema fits, or when the role must go on without the ledger.
@@ -30,7 +30,7 @@ public final class SchemaWait: RoleService {
   ///   question.
   public func start() async throws {
     guard phase.start() else { return }
-    let first = Task { @LoopActor [client] in try await SchemaCheck(client).pass(within: Self.patience) }
+    let first = Task { @LoopActor [postgres] in try await SchemaCheck(postgres).pass(within: Self.patience) }
     waiting = first
     do {
       try await first.value
@@ -44,9 +44,9 @@ public final class SchemaWait: RoleService {
   }
 
   private func goOn() {
-    waiting = Task { @LoopActor [client, log, whenReady] in
+    waiting = Task { @LoopActor [postgres, log, whenReady] in
       do {
-        try await SchemaCheck(client).pass()
+        try await SchemaCheck(postgres).pass()
         whenReady()
       } catch is CancellationError {
         // The role stops.

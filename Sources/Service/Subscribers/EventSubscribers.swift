@@ -32,9 +32,9 @@ public final class EventSubscribers {
   }
 
   /// Creates the subscribers of the configuration. Nothing happens before ``start()``.
-  public init(_ context: RoleContext, _ ledger: PostgresClient) {
+  public init(_ context: RoleContext, _ postgres: PostgresClient) {
     self.context = context
-    owed = OwedEvents(ledger)
+    owed = OwedEvents(postgres)
     let names = [EventSubscriber.shared] + context.settings.events.subscribers
     let (topology, metrics) = (Topology(context.settings), SubscriberMetrics(context.metrics, names))
     outlets = names.map { SubscriberOutlet($0, context, topology, metrics) }

@@ -168,7 +168,7 @@ extension HistoryRuns.Dependencies {
   /// - Parameter notifications: applies what a reading has found.
   init(_ parts: WorkerParts, _ notifications: NotificationRuns) {
     let (context, ledger) = (parts.context, parts.ledger)
-    let (sources, store) = (NotificationSources(ledger.client), NotificationStore(ledger.client))
+    let (sources, store) = (NotificationSources(ledger.postgres), NotificationStore(ledger.postgres))
     self.init(
       context: context,
       states: { apps in

@@ -308,9 +308,9 @@ extension NotificationRuns.Dependencies {
   ///
   /// - Parameter onRefund: called when a commit has taken what a notification tells about a refund.
   init(_ parts: WorkerParts, onRefund: @escaping @LoopActor () -> Void) {
-    let timers = Timers(parts.ledger.client)
+    let timers = Timers(parts.ledger.postgres)
     self.init(
-      context: parts.context, ledger: NotificationStore(parts.ledger.client),
+      context: parts.context, ledger: NotificationStore(parts.ledger.postgres),
       apply: { [commits = parts.commits] in try await commits.apply($0) },
       publish: { [outlet = parts.outlet] in outlet.publish($0) },
       hint: { _ = try await timers.hint($0, [$1], in: [$2.rawValue]) }, verifier: parts.verification.verifier,

@@ -49,8 +49,8 @@ extension OutboxLook {
     let look = OutboxLook(
       flush: { [commits = parts.commits] in await commits.flushConfirmed() },
       isBrokerReady: { [publisher = parts.publisher] in publisher.isReady },
-      takeOverdue: { [ledger = parts.ledger.client] in
-        try await Outbox(ledger).takeOverdue(olderThan: patience, limit: 500)
+      takeOverdue: { [postgres = parts.ledger.postgres] in
+        try await Outbox(postgres).takeOverdue(olderThan: patience, limit: 500)
       }, publish: { [outlet = parts.outlet] in outlet.publishLate($0) }, log: parts.context.log)
     return Chore(
       every: interval, isReady: { [ledger = parts.ledger] in ledger.isReady },

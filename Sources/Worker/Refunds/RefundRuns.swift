@@ -125,7 +125,7 @@ extension RefundRuns.Dependencies {
   /// Those of a worker.
   init(_ parts: WorkerParts) {
     let (context, ledger) = (parts.context, parts.ledger)
-    let (requests, purchases) = (RefundRequests(ledger.client), PurchaseReader(ledger.client))
+    let (requests, purchases) = (RefundRequests(ledger.postgres), PurchaseReader(ledger.postgres))
     self.init(
       context: context, takeDue: { try await requests.takeDue($0, limit: $1, lease: $2) },
       backlog: { try await requests.backlog(of: $0, atMost: $1) },

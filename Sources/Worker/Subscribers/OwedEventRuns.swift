@@ -166,7 +166,7 @@ extension OwedEventRuns.Dependencies {
   /// Those of a worker.
   init(_ parts: WorkerParts) {
     self.init(
-      context: parts.context, ledger: OwedEvents(parts.ledger.client), subscribers: parts.subscribers.outlets,
+      context: parts.context, ledger: OwedEvents(parts.ledger.postgres), subscribers: parts.subscribers.outlets,
       isReady: { [ledger = parts.ledger] in ledger.isReady })
   }
 }

@@ -17,7 +17,7 @@ extension Sweep {
     let (doors, after) = (parts.context.doors, settings.sweepAfter)
     let ledgerSweep = LedgerSweep(
       takeOverdue: {
-        try await WaitingSynchronizations(ledger.client).takeOverdue(by: after, limit: 500, doors: doors)
+        try await WaitingSynchronizations(ledger.postgres).takeOverdue(by: after, limit: 500, doors: doors)
       }, publish: { try await publisher.publish($0) }, queue: topology.jobs, log: log)
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }

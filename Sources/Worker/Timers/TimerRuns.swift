@@ -113,7 +113,7 @@ final class TimerRuns: RoleService {
 extension TimerRuns.Dependencies {
   /// Those of a worker.
   init(_ parts: WorkerParts) {
-    let timers = Timers(parts.ledger.client)
+    let timers = Timers(parts.ledger.postgres)
     self.init(
       context: parts.context, takeDue: { try await timers.takeDue($0.apps, of: $0.publishers, limit: $0.most) },
       oldestDue: { apps in try await timers.oldestDue(of: apps.map { ($0.publisherId, $0.bundleId.text) }) },

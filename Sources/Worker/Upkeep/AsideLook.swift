@@ -49,7 +49,7 @@ extension AsideLook {
       },
       notifications: {
         guard ledger.isReady else { return nil }
-        return Int(try await NotificationStore(ledger.client).countPutAside())
+        return Int(try await NotificationStore(ledger.postgres).countPutAside())
       }, log: parts.context.log)
     return Chore(every: parts.context.settings.worker.sweepInterval, .dropped) {
       let counts = await look.run()

@@ -38,12 +38,12 @@ extension RetentionLook {
     let (context, ledger) = (parts.context, parts.ledger)
     let look = RetentionLook(
       deleteOldest: {
-        _ = try await Retention(ledger.client).deleteOldest(
+        _ = try await Retention(ledger.postgres).deleteOldest(
           synchronizations: context.settings.worker.statusRetention, events: context.settings.notifier.logRetention,
           limit: mostDeleted)
       },
       deleteNotifications: {
-        try await Retention(ledger.client).deleteNotifications(
+        try await Retention(ledger.postgres).deleteNotifications(
           after: context.settings.worker.notificationRetention, limit: mostNotificationsDeleted)
       }, log: context.log)
     return Chore(

@@ -28,7 +28,7 @@ extension RulesLook {
   /// The chore of a worker. It looks no more often than a worker reads the publishers' files.
   static func chore(_ parts: WorkerParts) -> Chore {
     let (context, ledger, publisher) = (parts.context, parts.ledger, parts.publisher)
-    let reevaluation = Reevaluation(ledger.client, now: { context.now() })
+    let reevaluation = Reevaluation(ledger.postgres, now: { context.now() })
     let look = RulesLook(
       evaluate: { publish in try await reevaluation.run(context.publishers) { publish($0) } },
       publish: { [outlet = parts.outlet] in outlet.publish($0) }, log: context.log)

@@ -26,9 +26,9 @@ public struct SecretKeysInUse: Sendable, Equatable {
 
   /// Reads all endpoints' key ids, and none of their secrets.
   @LoopActor
-  public static func read(_ ledger: PostgresClient) async throws -> SecretKeysInUse {
+  public static func read(_ postgres: PostgresClient) async throws -> SecretKeysInUse {
     SecretKeysInUse(
-      try await ledger.run(PostgresQuery(.countByKey)).map { row in
+      try await postgres.run(PostgresQuery(.countByKey)).map { row in
         Use(keyId: try row.text("secrets_key"), endpoints: Int(try row.int64("count") ?? 0))
       })
   }

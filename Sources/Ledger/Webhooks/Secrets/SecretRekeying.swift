@@ -10,7 +10,7 @@ public import Postgres
 /// secrets are the same.
 @LoopActor
 public final class SecretRekeying {
-  private let ledger: PostgresClient
+  private let postgres: PostgresClient
   private let keys: SealingKeys
   private let first: String
   private let refusesPlain: Bool
@@ -26,9 +26,9 @@ public final class SecretRekeying {
   /// - Parameters:
   ///   - refusesPlain: whether plain text stays as it is. A seal would make a stranger's secret look like one of ours.
   ///   - batch: the most rows of one transaction.
-  public init?(_ ledger: PostgresClient, _ keys: SealingKeys, refusesPlain: Bool = false, batch: Int32 = 100) {
+  public init?(_ postgres: PostgresClient, _ keys: SealingKeys, refusesPlain: Bool = false, batch: Int32 = 100) {
     guard let first = keys.first else { return nil }
-    self.ledger = ledger
+    self.postgres = postgres
     self.keys = keys
     self.first = first
     self.refusesPlain = refusesPlain
@@ -43,7 +43,7 @@ public final class SecretRekeying {
   public func step() async throws -> Int? {
     let start = place
     if start == nil { refused = [] }
-    let (found, done, last, refused) = try await ledger.transaction { transaction in
+    let (found, done, last, refused) = try await postgres.transaction { transaction in
       let rows = try await transaction.query(
         PostgresQuery(
           .rowsToRekey,
