@@ -6,6 +6,7 @@ import sys
 from fleet import Failure, benchmarks
 from fleet.build import build
 from fleet.door_benchmarks import doors, payments
+from fleet.isolation_benchmark import isolation
 from fleet.ledger_benchmark import ledger
 from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "doors": (doors, "callers that wait in one gateway, and what waiting adds", 0, (60, 12)),
     "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
     "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
+    "isolation": (isolation, "a quiet customer beside one with thousands of jobs in the line", 0, (140, 0)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
 

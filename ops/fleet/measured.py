@@ -77,6 +77,12 @@ def free_ports(count):
     return ports
 
 
+# One publisher, and few customers, send the whole load of a benchmark.
+NO_LIMITS = {f"COUNTERSIGN_GATEWAY_LIMITS_{name}": "1000000" for name in (
+    "REGISTRATIONS_PER_SECOND", "CUSTOMER_REGISTRATIONS_PER_SECOND", "OPEN_PER_CUSTOMER", "OPEN_PER_PUBLISHER",
+    "READS_PER_SECOND", "CUSTOMER_READS_PER_SECOND")}
+
+
 class Measured:
     """The servers of a benchmark."""
 
@@ -144,7 +150,7 @@ class Measured:
         """Starts a role of the release build and waits until it is ready."""
         role, listen = name.split()[0], self.configuration.listen[name]
         environment = self.configuration.environment(
-            {f"COUNTERSIGN_{role.upper()}_LISTEN": listen} | (overrides or {}))
+            {f"COUNTERSIGN_{role.upper()}_LISTEN": listen} | NO_LIMITS | (overrides or {}))
         process = self.processes.start(
             name, [PRODUCTS / "countersign", role, "--config", self.configuration.file], environment)
         wait_until(f"{name} at {listen}", lambda: self.is_ready(name), 60, failed=process.ended)

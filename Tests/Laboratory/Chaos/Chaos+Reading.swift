@@ -61,8 +61,8 @@ extension Chaos {
       })
   }
 
-  /// Waits until every accepted registration has its event and its webhook, or until nothing new has arrived for a
-  /// while.
+  /// Waits until every accepted registration has its event and its webhook and nothing is in the outbox, or until
+  /// nothing new has arrived for a while.
   func settle() async throws {
     var seen = -1
     var quietSince = ContinuousClock.now
@@ -72,7 +72,12 @@ extension Chaos {
       collect()
       let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
       let delivered = Set(history.webhooks.map(\.synchronizationId))
-      if accepted.allSatisfy({ told[$0] != nil }), accepted.isSubset(of: delivered) { return }
+      // Other events than those of synchronizations may wait in the outbox of a worker that died.
+      if accepted.allSatisfy({ told[$0] != nil }), accepted.isSubset(of: delivered),
+        (try? await fleet.count("outbox")) == 0
+      {
+        return
+      }
       if eventsRead + webhooksRead != seen {
         seen = eventsRead + webhooksRead
         quietSince = .now
