@@ -59,6 +59,16 @@ def deliveries(measured):
     return ended, measured.metric("worker 1", f'{name}_bucket{{le="3"}}')
 
 
+def at_most_three(measured, before):
+    """Waits for the end of all jobs, and tells which part of them had at most three deliveries."""
+    after = deliveries(measured)
+    while after[0] - before[0] < NOISY + QUIET:
+        time.sleep(1)
+        after = deliveries(measured)
+    few = (after[1] - before[1]) / (after[0] - before[0])
+    return Row("jobs with at most 3 deliveries", f"{few:.1%}", goal="99 %", holds=few >= 0.99)
+
+
 def isolation(options):
     """A quiet customer alone, and beside a customer of the same app with thousands of jobs in the line."""
     rows = []
@@ -76,17 +86,13 @@ def isolation(options):
             for number in range(NOISY):
                 customers.register("noisy", noisy_first + number)
             beside = quiet(customers, first)
-            after = deliveries(measured)
-            while after[0] - before[0] < NOISY + QUIET:
-                time.sleep(1)
-                after = deliveries(measured)
-            few = (after[1] - before[1]) / (after[0] - before[0])
-            print(f"beside {NOISY:,} {what} of another: p50 {beside[0]:.0f} ms, at most {beside[1]:.0f} ms; "
-                  f"{few:.1%} of the jobs had at most three deliveries", flush=True)
+            print(f"beside {NOISY:,} {what} of another: p50 {beside[0]:.0f} ms, at most {beside[1]:.0f} ms", flush=True)
             rows += [
                 Row(f"quiet customer beside {what}, p50", f"{beside[0]:.0f} ms", f"{alone[0]:.0f} ms",
                     beside[0] / alone[0]),
                 Row(f"quiet customer beside {what}, at most", f"{beside[1]:.0f} ms", f"{alone[1]:.0f} ms",
-                    beside[1] / alone[1]),
-                Row(f"jobs with at most 3 deliveries beside {what}", f"{few:.1%}", goal="99 %", holds=few >= 0.99)]
+                    beside[1] / alone[1])]
+            # Unknown ids are asked about again and again, which takes a quarter of an hour.
+            if what == "purchases":
+                rows.append(at_most_three(measured, before))
     return rows
