@@ -137,9 +137,7 @@ extension RedisScript {
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
       "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "isByApp", "rate",
-      "customerRate",
-      "mostOfCustomer",
-      "mostOfPublisher",
+      "customerRate", "mostOfCustomer", "mostOfPublisher",
     ],
     """
     local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion', 'kind')

@@ -137,7 +137,7 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     functions: [
-      .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait, .openCounts,
+      .clock, .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait, .openCounts,
     ],
     keys: [
       "transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey", "linesKey", "limitsKey",
@@ -204,9 +204,7 @@ extension RedisScript {
     end
     if status == 'finalized' then return {'finalized'} end
     if status and isCopy == '1' and known[9] ~= copy then return {'superseded'} end
-    local now = redis.call('TIME')
-    local micros = now[1] * 1000000 + now[2]
-    local millis = math.floor(micros / 1000)
+    local millis, micros = clock()
     local kept = redis.call('MGET', transactionKey, claimKey)
     refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])
     if refusal then return refusal end
@@ -241,7 +239,8 @@ extension RedisScript {
     -- A message that runs and is no copy takes the place of every copy.
     if known[9] and isCopy == '0' then redis.call('HDEL', synchronizationKey, 'copy') end
     redis.call('ZADD', openKey, millis + sweepAfter, member)
-    return giveLease(transactionKey, synchronizationKey, kept[1], crashes, duration, place, endpoint, deliveries)
+    return giveLease(transactionKey, synchronizationKey, kept[1], micros, crashes, duration, place, endpoint,
+      deliveries)
     """)
 
   fileprivate static let forgetCopy = RedisScript(

@@ -1,26 +1,24 @@
 import Redis
 
 extension LuaFunction {
-  /// Lua: `giveLease(transactionKey, synchronizationKey, kept, crashes, duration, place, endpoint, deliveries)` gives
-  /// the lease on a transaction with its next fencing number, and returns the answer about it.
+  /// Lua: `giveLease(transactionKey, synchronizationKey, kept, micros, crashes, duration, place, endpoint, deliveries)`
+  /// gives the lease on a transaction with its next fencing number, and returns the answer about it.
   ///
-  /// `kept` is the text of the transaction's record. `place` and `endpoint` are those of the call that the run may
-  /// make. The function needs ``readRecord`` and ``writeRecord``.
+  /// `kept` is the text of the transaction's record, and `micros` Redis' time in microseconds. `place` and `endpoint`
+  /// are those of the call that the run may make. The function needs ``readRecord`` and ``writeRecord``.
   static let giveLease = LuaFunction(
     """
-    local function giveLease(transactionKey, synchronizationKey, kept, crashes, duration, place, endpoint, deliveries)
-      local now = redis.call('TIME')
-      local time = now[1] .. string.sub('00000' .. now[2], -6)
-      local millis = math.floor(time / 1000)
+    local function giveLease(transactionKey, synchronizationKey, kept, micros, crashes, duration, place, endpoint,
+        deliveries)
+      local millis = math.floor(micros / 1000)
       local last, _, freshUntil, original, environment, route = readRecord(kept)
       local isFresh = tonumber(freshUntil) > millis
       if not isFresh then freshUntil, original, environment = '0', '', '' end
-      local fence = time
-      if tonumber(last) >= tonumber(time) then fence = string.format('%.0f', last + 1) end
+      local fence = string.format('%.0f', math.max(micros, last + 1))
       redis.call('SET', transactionKey,
         writeRecord(fence, millis + duration, freshUntil, original, environment, route))
       redis.call('HSET', synchronizationKey, 'fence', fence, 'held', 1, 'crashes', crashes, 'deliveries', deliveries)
-      return {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint, isFresh and original,
+      return {'taken', fence, route, string.format('%.0f', millis), crashes, place, endpoint, isFresh and original,
         isFresh and environment, tonumber(deliveries)}
     end
     """)

@@ -1,7 +1,5 @@
 public import Domain
 public import EventLoop
-import FoundationEssentials
-import JSON
 public import Redis
 
 /// The jobs that wait for a call to Apple, in Redis: who waits, and whose turn it is.
@@ -135,7 +133,7 @@ extension RedisScript {
           redis.call('ZADD', openKey, millis + duration + 10000, job.member)
           found[#found + 1] = {synchronization.job, synchronization.attempt, synchronization.copy,
             millis - synchronization.joined,
-            giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept,
+            giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept, micros,
               synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries)}
           return true
         end
