@@ -24,6 +24,13 @@ public struct Topology: Sendable {
 
   /// Jobs wait here for a worker.
   public var jobs: String { "\(prefix).jobs" }
+  /// The jobs of a lane wait here for a worker. Bulk has a queue of its own: nobody's job stands behind it.
+  public func jobs(_ lane: JobLane) -> String {
+    switch lane {
+    case .usual: jobs
+    case .bulk: "\(jobs).bulk"
+    }
+  }
   /// Jobs that no worker can run, each with its reason.
   public var deadJobs: String { "\(prefix).jobs.dead" }
   /// Notifications of Apple's wait here for a worker. The ledger has them, too.
@@ -39,8 +46,10 @@ public struct Topology: Sendable {
   /// Deliveries that a notifier has given up, each with its reason.
   public var deadDeliveries: String { "\(prefix).notifier.dead" }
 
-  /// The queue in which a job waits for one of ``delays``.
-  public func jobDelay(_ tier: Duration) -> String { "\(jobs).delay.\(tier.wholeMilliseconds)" }
+  /// The queue in which a job of a lane waits for one of ``delays``.
+  public func jobDelay(_ tier: Duration, _ lane: JobLane = .usual) -> String {
+    "\(jobs(lane)).delay.\(tier.wholeMilliseconds)"
+  }
   /// The queue in which a delivery waits for one of ``delays``.
   public func deliveryDelay(_ tier: Duration) -> String { "\(deliveries).delay.\(tier.wholeMilliseconds)" }
 
@@ -53,9 +62,10 @@ public struct Topology: Sendable {
   /// Every durable queue with its arguments. Those behind which others stand come first.
   private var declarations: [(queue: String, arguments: [String: AMQPValue])] {
     [
-      (deadJobs, dead), (deadDeliveries, dead), (jobs, work(deadLettersTo: deadJobs)), (notifications, hints),
+      (deadJobs, dead), (deadDeliveries, dead), (notifications, hints),
       (deliveries, work(deadLettersTo: deadDeliveries)),
-    ] + delays.map { (jobDelay($0), delay($0, then: jobs)) }
+    ] + JobLane.allCases.map { (jobs($0), work(deadLettersTo: deadJobs)) }
+      + JobLane.allCases.flatMap { lane in delays.map { (jobDelay($0, lane), delay($0, then: jobs(lane))) } }
       + delays.map { (deliveryDelay($0), delay($0, then: deliveries)) }
   }
 

@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Domain
 public import EventLoop
 import HTTP2
 import Ledger
@@ -26,14 +27,18 @@ public final class Worker: Role {
 
     let jobs = JobRuns(
       parts.jobs, running, isLedgerReady: { ledger.postgres.isReady }, giveUpCommits: { commits.stop() })
-    let line = LineRuns(LineRuns.Dependencies(parts), running, places: context.settings.worker.concurrency)
+    let line = LineRuns(LineRuns.Dependencies(parts), running, concurrency: context.settings.worker.concurrency)
     parts.jobs.onJoin = { [weak line] in line?.hint() }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))
     let jobConsumer = LedgerConsumer(
       parts.consumer(
-        "consumes", "consume", of: parts.topology.jobs, prefetch: context.settings.worker.concurrency
+        "consumes", "consume", of: parts.topology.jobs, prefetch: parts.jobs.places.shares.places
       ) { jobs.take($0) }, ledger, "rabbitmq consume")
+    let bulkConsumer = LedgerConsumer(
+      parts.consumer(
+        "consumes bulk", "consume_bulk", of: parts.topology.jobs(.bulk), prefetch: parts.jobs.places.shares.bulkPlaces
+      ) { jobs.take($0) }, ledger)
     let notificationConsumer = LedgerConsumer(
       parts.consumer(
         "notifications", "notifications", of: parts.topology.notifications, prefetch: Self.notificationsAtOnce
@@ -49,7 +54,7 @@ public final class Worker: Role {
       parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
       ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
-      notificationConsumer, jobConsumer, ledger.schema,
+      notificationConsumer, bulkConsumer, jobConsumer, ledger.schema,
       // What only repairs and counts. Nothing waits for it.
       OutboxLook.chore(parts), AsideLook.chore(parts), RulesLook.chore(parts), RetentionLook.chore(parts),
       Sweep.chore(parts) { if running.count == 0 { jobConsumer.jobsWait() } },

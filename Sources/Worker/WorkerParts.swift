@@ -72,7 +72,7 @@ struct WorkerParts {
     jobs = JobRun.Dependencies(
       settings: settings.worker, topology: topology, leases: Leases(redis.client, prefix: prefix),
       takeTurn: { try await turns.take(of: $0) }, ledger: commits, broker: publisher,
-      doors: context.doors, publishers: { context.publishers }, places: { [places] in places.of($0) },
+      doors: context.doors, publishers: { context.publishers }, appPlaces: { [places] in places.of($0) },
       verify: { [verification] run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,

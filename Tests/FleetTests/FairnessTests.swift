@@ -46,6 +46,15 @@ struct FairnessTests {
         _ = try await redis.send(["HDEL", "\(fleet.prefix):budgets", "pause:\(Self.place.name)|\(endpoint)"])
       }
       _ = try await redis.send(["ZADD", "\(fleet.prefix):lines", "XX", "0", Self.place.name])
+      _ = try await redis.send(["ZADD", "\(fleet.prefix):lines:bulk", "XX", "0", "\(Self.place.name)||bulk"])
+    }
+  }
+
+  private func inLine(_ fleet: RunningFleet, _ line: String, _ count: Int) async throws {
+    try await eventually("\(count) jobs are in the line \(line)") {
+      try await redis { redis in
+        try await redis.send(["HGET", "\(fleet.prefix):line:\(line)", "jobs"]).string == "\(count)"
+      }
     }
   }
 
@@ -67,11 +76,7 @@ struct FairnessTests {
       let other = "1000000000900"
       let answer = try await fleet.register(other, customer: 8, publisher: RunningFleet.openPublisher, id: "b")
       #expect(answer.status == 202)
-      try await eventually("all are in the line") {
-        try await redis { redis in
-          try await redis.send(["HGET", "\(fleet.prefix):line:\(Self.place.name)", "jobs"]).string == "41"
-        }
-      }
+      try await inLine(fleet, Self.place.name, 41)
       try await allow(fleet)
       let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
@@ -84,6 +89,54 @@ struct FairnessTests {
         try await fleet.metric("worker-1", "countersign_job_deliveries_count") == 41
       }
       #expect(try await fleet.metric("worker-1", "countersign_job_deliveries_bucket{le=\"3\"}") == 41)
+      fleet.simulator.onCall = { _ in }
+    }
+  }
+
+  @Test func `a registration in bulk is finalized as any other, behind those that somebody waits for`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.1"]
+    ) { fleet in
+      let calls = Calls()
+      fleet.simulator.onCall = { if !$0.transactionId.isEmpty { calls.order.append($0.transactionId) } }
+      try await forbid(fleet)
+      let many = (100..<120).map { "1000000000\($0)" }
+      for transaction in many {
+        #expect(try await fleet.register(transaction, id: "a\(transaction)", priority: "u=7").status == 202)
+      }
+      try await inLine(fleet, "\(Self.place.name)||bulk", 20)
+      let other = "1000000000900"
+      #expect(try await fleet.register(other, id: "b").status == 202)
+      try await inLine(fleet, Self.place.name, 1)
+      try await allow(fleet)
+      let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
+      #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
+      // Two calls of one moment may arrive in any order.
+      #expect(calls.order.prefix(2).contains(other), "\(calls.order)")
+      #expect(Set(calls.order).count == calls.order.count, "each is asked about once")
+      fleet.simulator.onCall = { _ in }
+    }
+  }
+
+  @Test func `a publisher whose calls hang leaves a place to others`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"],
+      overrides: ["COUNTERSIGN_WORKER_CONCURRENCY": "4", "COUNTERSIGN_APP_STORE_TIMEOUT_SECONDS": "300"]
+    ) { fleet in
+      let calls = Calls()
+      fleet.simulator.onCall = { if !$0.transactionId.isEmpty { calls.order.append($0.transactionId) } }
+      fleet.simulator.weather = .slow(.seconds(3600))
+      for number in 100..<120 {
+        #expect(try await fleet.register("1000000000\(number)", publisher: RunningFleet.openPublisher).status == 202)
+      }
+      try await eventually("the calls hang") { calls.order.count == 4 }
+      // All others of the publisher are in the line, and none at the broker.
+      try await inLine(fleet, Self.place.name, 16)
+      fleet.simulator.weather = .fair
+      let other = "1000000000900"
+      #expect(try await fleet.register(other, id: "b").status == 202)
+      #expect(try await fleet.finished(["b"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
+      #expect(calls.order.dropFirst(4).allSatisfy { $0 == other }, "\(calls.order)")
       fleet.simulator.onCall = { _ in }
     }
   }

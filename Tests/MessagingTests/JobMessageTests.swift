@@ -197,12 +197,15 @@ struct TopologyTests {
     #expect(topology.deadDeliveries == "cs.notifier.dead")
     #expect(topology.jobDelay(.seconds(1)) == "cs.jobs.delay.1000")
     #expect(topology.jobDelay(.milliseconds(50)) == "cs.jobs.delay.50")
+    #expect(topology.jobs(.usual) == "cs.jobs" && topology.jobs(.bulk) == "cs.jobs.bulk")
+    #expect(topology.jobDelay(.seconds(1), .bulk) == "cs.jobs.bulk.delay.1000")
     #expect(topology.deliveryDelay(.seconds(1800)) == "cs.notifier.delay.1800000")
     let delays = [1, 2, 5, 10, 30, 60, 300, 1800]
     #expect(
       Set(topology.queues)
         == Set(
-          ["cs.jobs", "cs.jobs.dead", "cs.notifications", "cs.notifier", "cs.notifier.dead"]
-            + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.notifier.delay.\($0)000" }))
+          ["cs.jobs", "cs.jobs.bulk", "cs.jobs.dead", "cs.notifications", "cs.notifier", "cs.notifier.dead"]
+            + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.jobs.bulk.delay.\($0)000" }
+            + delays.map { "cs.notifier.delay.\($0)000" }))
   }
 }

@@ -75,18 +75,16 @@ final class AppleByValue: FleetBudget {
 
   // MARK: The budget
 
-  func takeCall(_ place: CallPlace, only endpoint: String?) async throws -> CallAnswer {
+  func takeCall(
+    _ place: CallPlace, only endpoint: String?, _ urgency: CallUrgency
+  ) async throws -> CallAnswer {
+    if urgency != .awaited { later += 1 }
     if isStoreAway { throw Lost() }
     for budget in place.budgets where endpoint == nil || endpoint == budget.endpoint {
       if spent.contains(where: { $0.place == place.name && $0.endpoint.rawValue == budget.endpoint }) { continue }
       return .granted(CallGrant(place: place.name, endpoint: budget.endpoint))
     }
     return .wait(.seconds(7))
-  }
-
-  func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
-    later += 1
-    return try await takeCall(place, only: endpoint)
   }
 
   func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {

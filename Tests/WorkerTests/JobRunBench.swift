@@ -42,7 +42,9 @@ final class JobRunBench {
 
   init() throws {
     let settings = try ConfigurationFolder().settings(
-      #"{"worker": {"retryScheduleSeconds": [1, 31], "notFoundRetries": 1, "answerReuseSeconds": 3}}"#)
+      #"""
+      {"worker": {"concurrency": 8, "retryScheduleSeconds": [1, 31], "notFoundRetries": 1, "answerReuseSeconds": 3}}
+      """#)
     publishers = Publishers([
       Publisher(
         id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
@@ -52,7 +54,8 @@ final class JobRunBench {
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
       takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,
-      doors: DoorCatalog(), publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
+      doors: DoorCatalog(), publishers: { [publishers] in publishers },
+      appPlaces: { [unowned self] _ in places },
       verify: { [unowned self] run in
         asked += 1
         whileAsking(run)

@@ -23,6 +23,8 @@ final class LeasesByValue: JobLeases {
   private(set) var askedForLease: [Bool] = []
   /// The places that each lease was asked for.
   private(set) var askedPlaces: [[CallPlace]] = []
+  /// Whether each job might have called Apple at once.
+  private(set) var mayCalls: [Bool] = []
   /// The copy that each job has, or would have in the line.
   private(set) var askedCopies: [JobCopy] = []
   private(set) var forgotten: [String] = []
@@ -45,11 +47,12 @@ final class LeasesByValue: JobLeases {
 
   func take(
     _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
-    wasRedelivered: Bool, places: [CallPlace]
+    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool
   ) async throws -> LeaseAnswer {
     askedCopies.append(copy)
     askedForLease.append(wasRedelivered)
     askedPlaces.append(places)
+    mayCalls.append(mayCall)
     if holdsNextLease {
       holdsNextLease = false
       let gate = Gate()

@@ -19,12 +19,14 @@ struct LineRunsTests {
 
   init() throws { bench = try JobRunBench() }
 
-  private func runs(_ running: RunningTasks = RunningTasks(), places: Int = 8) -> LineRuns {
+  private func runs(_ running: RunningTasks = RunningTasks(), concurrency: Int = 8) -> LineRuns {
     LineRuns(
       LineRuns.Dependencies(
-        jobs: bench.dependencies, next: { [line] in try line.next($0) }, count: { 0 },
-        publish: { [bench] in try await bench.broker.publishSurely($0) }, queue: "cs.jobs", log: Log(level: .error),
-        metrics: LineMetrics(bench.metrics), isReady: { true }), running, places: places)
+        jobs: bench.dependencies, next: { [line] in try line.next($0, skipping: $1, takesBulk: $2) },
+        count: { _ in 0 },
+        publish: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
+        log: Log(level: .error),
+        metrics: LineMetrics(bench.metrics), isReady: { true }), running, concurrency: concurrency)
   }
 
   private func awaited(_ copy: String = "c", attempt: Int = 2) -> AwaitedJob {
@@ -33,9 +35,9 @@ struct LineRunsTests {
   }
 
   /// Lets a worker look once, and waits for the runs.
-  private func look(places: Int = 8) async {
+  private func look() async {
     let running = RunningTasks()
-    await runs(running, places: places).take()
+    await runs(running).take()
     await running.finish(within: .seconds(120))
   }
 
@@ -94,21 +96,35 @@ struct LineRunsTests {
   }
 
   @Test func `a worker asks for no more than it has places`() async {
-    await look(places: 3)
-    #expect(line.asked == [3])
+    await look()
+    // Those of one publisher alone, and some for another one.
+    #expect(line.asked == [10])
     let running = RunningTasks()
     running.close()
     await runs(running).take()
-    #expect(line.asked == [3])
+    #expect(line.asked == [10])
   }
 
   @Test func `what the broker delivers leaves a quarter of the places to the line`() async {
-    let (running, gate) = (RunningTasks(), LoopSignal())
-    for _ in 0..<8 { running.start { await gate.wait(atMost: .seconds(120)) } }
-    await runs(running, places: 8).take()
+    let places = bench.dependencies.places
+    for publisher: Int64 in 1...10 { _ = places.hold(publisher, .usual) }
+    await look()
     #expect(line.asked == [2])
-    running.cancel()
-    await running.finish(within: .seconds(120))
+    #expect(line.skipped == [[]])
+  }
+
+  @Test func `a publisher that holds all it may have is left in the line, and so is bulk`() async {
+    let places = bench.dependencies.places
+    for _ in 0..<6 { _ = places.hold(4, .usual) }
+    _ = places.hold(5, .bulk)
+    await look()
+    #expect(line.asked == [3])
+    #expect(line.skipped == [[]])
+    #expect(line.takesBulk == [false])
+    _ = places.hold(4, .usual)
+    await look()
+    #expect(line.asked == [3, 2])
+    #expect(line.skipped == [[], [4]])
   }
 
   @Test func `without Redis a worker looks again later`() async {
@@ -124,9 +140,13 @@ private final class LineByValue {
   var jobs: [AwaitedJob] = []
   var failure: RedisError?
   private(set) var asked: [Int] = []
+  private(set) var skipped: [[Int64]] = []
+  private(set) var takesBulk: [Bool] = []
 
-  func next(_ most: Int) throws -> AwaitedJobs {
+  func next(_ most: Int, skipping publishers: [Int64], takesBulk isTaken: Bool) throws -> AwaitedJobs {
     asked.append(most)
+    skipped.append(publishers)
+    takesBulk.append(isTaken)
     if let failure { throw failure }
     defer { jobs = [] }
     return AwaitedJobs(jobs: Array(jobs.prefix(most)))

@@ -23,15 +23,11 @@ struct RefundCallTests {
 
     nonisolated init() {}
 
-    func takeCall(_ place: CallPlace, only endpoint: String?) async throws -> CallAnswer {
+    func takeCall(_ place: CallPlace, only endpoint: String?, _: CallUrgency) async throws -> CallAnswer {
       if isAway { throw Away() }
       let budget = place.budgets.first { $0.endpoint == endpoint }?.endpoint ?? "none"
       taken.append("\(place.name) \(budget)")
       return answers.isEmpty ? .granted(CallGrant(place: place.name, endpoint: budget)) : answers.removeFirst()
-    }
-
-    func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
-      try await takeCall(place, only: endpoint)
     }
 
     func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {

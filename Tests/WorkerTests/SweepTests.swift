@@ -36,7 +36,7 @@ struct SweepTests {
       publish: { [trace] message in
         if trace.published.count >= limit { throw Self.noConfirm }
         trace.published.append(message)
-      }, queue: "cs.jobs", interval: .seconds(120), log: Log(level: .error))
+      }, topology: Topology(prefix: "cs"), interval: .seconds(120), log: Log(level: .error))
   }
 
   private nonisolated static let noConfirm = AMQPError(
@@ -44,7 +44,7 @@ struct SweepTests {
 
   @Test func `due jobs are enqueued as first attempts`() async {
     let due = DueJobs(jobs: [job("a"), job("b")], newer: 3, unreadable: 1)
-    #expect(await sweep(.success(due)).run() == 2)
+    #expect(await sweep(.success(due)).run() == Sweep.Look(count: 2))
     #expect(trace.overdue == [.zero])
     #expect(trace.published.map(\.routingKey) == ["cs.jobs", "cs.jobs"])
     #expect(trace.published.map(\.body) == [job("a").encoded, job("b").encoded])
@@ -52,24 +52,49 @@ struct SweepTests {
   }
 
   @Test func `while jobs wait in the queue only what is long overdue is enqueued`() async {
-    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .success(1)).run() == 1)
+    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .success(1)).run() == Sweep.Look(count: 1))
     #expect(trace.overdue == [.seconds(1200)])
   }
 
   @Test func `without a broker nothing is taken out of Redis' list`() async {
-    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .failure(Self.noConfirm)).run() == 0)
+    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .failure(Self.noConfirm)).run() == Sweep.Look())
     #expect(trace.overdue.isEmpty)
     #expect(trace.published.isEmpty)
   }
 
   @Test func `without Redis nothing is enqueued`() async {
-    #expect(await sweep(.failure(LeasesByValue.unreachable)).run() == 0)
+    #expect(await sweep(.failure(LeasesByValue.unreachable)).run() == Sweep.Look())
     #expect(trace.published.isEmpty)
   }
 
   @Test func `what the broker did not confirm is left to the next look`() async {
     let due = DueJobs(jobs: [job("a"), job("b"), job("c")])
-    #expect(await sweep(.success(due), refusesFrom: 1).run() == 1)
+    #expect(await sweep(.success(due), refusesFrom: 1).run() == Sweep.Look(count: 1))
     #expect(trace.published.map(\.body) == [job("a").encoded])
+  }
+
+  @Test func `a sweep that meets its limit goes on as soon as the workers have nearly emptied the queue`() async {
+    let many = DueJobs(jobs: (0..<Sweep.mostAtOnce).map { job(SynchronizationId("s\($0)")) })
+    #expect(await sweep(.success(many)).run() == Sweep.Look(count: Sweep.mostAtOnce, goesOn: true))
+    // The jobs that wait are its own.
+    let own = sweep(.success(many), waiting: .success(Sweep.low - 1))
+    #expect(await own.run(isFilling: true) == Sweep.Look(count: Sweep.mostAtOnce, goesOn: true))
+    #expect(trace.overdue == [.zero, .zero])
+    let full = sweep(.success(many), waiting: .success(Sweep.low))
+    #expect(await full.run(isFilling: true) == Sweep.Look(goesOn: true))
+    #expect(trace.overdue.count == 2)
+    #expect(await sweep(.success(DueJobs(jobs: [job("a")]))).run(isFilling: true) == Sweep.Look(count: 1))
+  }
+
+  @Test func `a broker that takes nothing ends the filling`() async {
+    let many = DueJobs(jobs: (0..<Sweep.mostAtOnce).map { job(SynchronizationId("s\($0)")) })
+    #expect(await sweep(.success(many), refusesFrom: 0).run(isFilling: true) == Sweep.Look())
+  }
+
+  @Test func `a job in bulk goes back into its own queue`() async {
+    let bulk = Job(
+      synchronizationId: "b", publisherId: 1, customerId: "7", transactionId: "100", lane: .bulk, registeredAt: 1)
+    #expect(await sweep(.success(DueJobs(jobs: [bulk]))).run().count == 1)
+    #expect(trace.published.map(\.routingKey) == ["cs.jobs.bulk"])
   }
 }

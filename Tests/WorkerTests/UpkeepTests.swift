@@ -56,7 +56,7 @@ struct UpkeepTests {
       publish: { [trace] message in
         if refuses { throw Away() }
         trace.lines.append(message.routingKey)
-      }, queue: "cs.jobs", log: log)
+      }, topology: Topology(prefix: "cs"), log: log)
   }
 
   @Test func `jobs whose time was long ago are enqueued again`() async {

@@ -17,27 +17,22 @@ public final class CallBudgets {
 
   /// Takes one call out of the first budget that has one left.
   ///
-  /// - Parameter endpoint: the only endpoint that will do; `nil` takes any endpoint of the place.
-  public func takeCall(_ place: CallPlace, only endpoint: String? = nil) async throws -> CallAnswer {
-    let budgets = place.budgets.filter { endpoint == nil || $0.endpoint == endpoint }
-    return try CallAnswer(
-      await redis.run(
-        .takeCall, keys: ["budgetsKey": keys.budgets], arguments: ["place": place.name],
-        moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }), at: place, "take call")
-  }
-
-  /// Takes a call that nobody waits for out of an endpoint's budget.
+  /// A call that nobody waits for gets what is left: a call as long as half of a second's calls stay, while no job
+  /// waits in the line. A tenth of the budget is for such calls, whoever waits (decision 0039). Calls in bulk get what
+  /// these leave.
   ///
-  /// It gets what is left: a call as long as half of a second's calls stay, while no job waits in the line. A tenth of
-  /// the budget is for such calls, whoever waits (decision 0039).
-  public func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer {
-    let budgets = place.budgets.filter { $0.endpoint.utf8.elementsEqual(endpoint.utf8) }
-    let line = keys.line(place.name)
+  /// - Parameter endpoint: the only endpoint that will do; `nil` takes any endpoint of the place.
+  public func takeCall(
+    _ place: CallPlace, only endpoint: String? = nil, _ urgency: CallUrgency = .awaited
+  ) async throws -> CallAnswer {
+    let budgets = place.budgets.filter { budget in
+      endpoint.map { $0.utf8.elementsEqual(budget.endpoint.utf8) } ?? true
+    }
     return try CallAnswer(
       await redis.run(
-        .takeCallLater, keys: ["budgetsKey": keys.budgets, "lineKey": line, "endpointLineKey": "\(line)|\(endpoint)"],
-        arguments: ["place": place.name], moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }),
-      at: place, "take call later")
+        .takeCall, keys: ["budgetsKey": keys.budgets],
+        arguments: ["prefix": keys.prefix, "place": place.name, "urgency": urgency.rawValue],
+        moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }), at: place, "take call")
   }
 
   /// Stops every worker's calls to an endpoint, because Apple's `Retry-After` asks for it. It never shortens a pause.
@@ -64,25 +59,14 @@ extension CallAnswer {
 }
 
 extension RedisScript {
-  fileprivate static let takeCallLater = RedisScript(
-    "take call later", functions: [.clock, .pace, .grantLater], keys: ["budgetsKey", "lineKey", "endpointLineKey"],
-    arguments: ["place"], moreArguments: "firstBudget",
-    """
-    local _, now = clock()
-    local budgets = {}
-    for index = firstBudget, #ARGV, 2 do budgets[#budgets + 1] = {ARGV[index], ARGV[index + 1]} end
-    local isAwaited = redis.call('EXISTS', lineKey, endpointLineKey) > 0
-    return {grantLater(budgetsKey, place, budgets, now, isAwaited)}
-    """)
-
   fileprivate static let takeCall = RedisScript(
-    "take call", functions: [.clock, .pace, .grant], keys: ["budgetsKey"], arguments: ["place"],
-    moreArguments: "firstBudget",
+    "take call", functions: [.clock, .pace, .grant, .grantLater, .grantInLane], keys: ["budgetsKey"],
+    arguments: ["prefix", "place", "urgency"], moreArguments: "firstBudget",
     """
     local _, now = clock()
     local budgets = {}
     for index = firstBudget, #ARGV, 2 do budgets[#budgets + 1] = {ARGV[index], ARGV[index + 1]} end
-    return {grant(budgetsKey, place, budgets, now)}
+    return {grantInLane(urgency, prefix, budgetsKey, place, budgets, now)}
     """)
 
   fileprivate static let pause = RedisScript(

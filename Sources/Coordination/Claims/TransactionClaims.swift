@@ -60,7 +60,7 @@ public final class TransactionClaims {
           "transaction": job.transactionId.text, "job": job.text, "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
           "publisher": String(job.publisherId), "countsForCustomer": job.countsForCustomer ? "1" : "0",
-          "isByApp": job.asker == .app ? "1" : "0",
+          "leavesQuarter": job.asker == .app || job.lane == .bulk ? "1" : "0",
           "rate": String(max(1, limits.perSecond)),
           "customerRate": job.isByCustomer ? String(max(1, limits.perSecondOfCustomer)) : "0",
           "mostOfCustomer": String(limits.openOfCustomer), "mostOfPublisher": String(limits.openOfPublisher),
@@ -136,7 +136,7 @@ extension RedisScript {
     ],
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
-      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "isByApp", "rate",
+      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "leavesQuarter", "rate",
       "customerRate", "mostOfCustomer", "mostOfPublisher",
     ],
     """
@@ -162,8 +162,9 @@ extension RedisScript {
     local holder = redis.call('GET', claimKey)
     refusal = newerText(claimKey, holder)
     if refusal then return refusal end
-    -- Whoever has the key of an app leaves a quarter of the publisher's limits to its backend and its customers.
-    local part = isByApp == '1' and 0.75 or 1
+    -- Whoever has the key of an app leaves a quarter of the publisher's limits to its backend and its customers, and
+    -- bulk to what somebody waits for.
+    local part = leavesQuarter == '1' and 0.75 or 1
     local wait, used = exceededRate(publisherRateKey, rate, part * 1000000, micros)
     if wait > 0 then return {'limit', '\(Limit.publisherRate.rawValue)', wait} end
     local usedByCustomer

@@ -46,9 +46,9 @@ public struct Keys: Sendable {
   public func customer(_ publisher: Int64, _ id: CustomerId) -> String { "\(prefix)customer:\(publisher):\(id)" }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }
-  /// Sorted set: the lines of jobs that wait for a call to Apple, by the time at which each is worth a look, in
-  /// milliseconds. `LuaFunction.joinLine` tells of the keys of one line.
-  public var lines: String { "\(prefix)lines" }
+  /// Sorted set: the lines of a lane's jobs that wait for a call to Apple, by the time at which each is worth a look,
+  /// in milliseconds. `LuaFunction.joinLine` tells of the keys of one line.
+  public func lines(_ lane: JobLane) -> String { lane == .usual ? "\(prefix)lines" : "\(prefix)lines:bulk" }
   /// Hash: the state of one line. The keys of its sorted sets begin with this one.
   public func line(_ name: String) -> String { "\(prefix)line:\(name)" }
   /// String with expiry: the last turn of a publisher's jobs that wait for an app whose key Apple refuses, in

@@ -34,11 +34,12 @@ public final class Leases {
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
   ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
   ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
+  ///   - mayCall: whether a call that is free may be the job's. Otherwise the job joins the line, if it needs a call.
   public func take(
     _ job: Job, attempt: Int = 1, copy: JobCopy = JobCopy(), for duration: Duration, sweepAfter: Duration,
-    isDelivered: Bool = true, wasRedelivered: Bool = false, places: [CallPlace] = []
+    isDelivered: Bool = true, wasRedelivered: Bool = false, places: [CallPlace] = [], mayCall: Bool = true
   ) async throws -> LeaseAnswer {
-    let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places)
+    let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places, mayCall)
     let reply = try await redis.run(call)
     guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply.array ?? [], "take lease") }
     return answer
@@ -46,7 +47,7 @@ public final class Leases {
 
   private func taking(
     _ job: Job, _ attempt: Int, _ copy: JobCopy, _ duration: Duration, _ sweepAfter: Duration, _ isDelivered: Bool,
-    _ wasRedelivered: Bool, _ places: [CallPlace]
+    _ wasRedelivered: Bool, _ places: [CallPlace], _ mayCall: Bool
   ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.takeLease.call(
@@ -54,7 +55,8 @@ public final class Leases {
         "transactionKey": keys.transaction(publisher, transaction),
         "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
         "claimKey": keys.claim(publisher, transaction), "openKey": keys.open, "budgetsKey": keys.budgets,
-        "linesKey": keys.lines, "limitsKey": keys.limits, "customerOpenKey": keys.open(publisher, job.customerId),
+        "linesKey": keys.lines(job.lane), "limitsKey": keys.limits,
+        "customerOpenKey": keys.open(publisher, job.customerId),
       ],
       arguments: [
         "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
@@ -64,6 +66,7 @@ public final class Leases {
         "wasRedelivered": wasRedelivered ? "1" : "0", "publisher": String(publisher),
         "age": String(job.registeredAt), "attempt": String(attempt), "isDelivered": isDelivered ? "1" : "0",
         "isCopy": copy.isDelivered ? "1" : "0", "copy": copy.id, "countsForCustomer": job.countsForCustomer ? "1" : "0",
+        "urgency": CallUrgency(of: job.lane).rawValue, "mayCall": mayCall ? "1" : "0",
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
@@ -137,7 +140,8 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     functions: [
-      .clock, .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .joinLine, .expectedWait, .openCounts,
+      .clock, .pace, .grant, .grantLater, .grantInLane, .newer, .readRecord, .writeRecord, .giveLease, .joinLine,
+      .expectedWait, .openCounts,
     ],
     keys: [
       "transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey", "linesKey", "limitsKey",
@@ -146,7 +150,7 @@ extension RedisScript {
     arguments: [
       "prefix", "duration", "claim", "member", "sweepAfter", "customer", "party", "transaction", "job", "traceparent",
       "kind", "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
-      "countsForCustomer",
+      "countsForCustomer", "urgency", "mayCall",
     ],
     moreArguments: "firstBudget",
     """
@@ -181,8 +185,8 @@ extension RedisScript {
           if at == place and only == budget[1] then named[1] = budget end
         end
       end
-      if #named > 0 then return place, named, place .. '|' .. only, only .. ' ' .. named[1][2] end
-      return place, budgets, place, table.concat(texts, ' ')
+      if #named > 0 then return place, named, lineName(place, only, urgency), only .. ' ' .. named[1][2] end
+      return place, budgets, lineName(place, '', urgency), table.concat(texts, ' ')
     end
 
     -- A job in the line has a copy at the broker, which comes back when the wait should long be over. The sweep comes
@@ -218,12 +222,10 @@ extension RedisScript {
     if tonumber(freshUntil) <= millis and #ARGV >= firstBudget then
       local budgets, line, text, wait
       place, budgets, line, text = firstPlace(route)
-      if known[8] == line then
-        wait = 1
-      elseif redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then
+      if mayCall == '0' or known[8] == line or redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then
         wait = 1
       else
-        endpoint, wait = grant(budgetsKey, place, budgets, micros)
+        endpoint, wait = grantInLane(urgency, prefix, budgetsKey, place, budgets, micros)
       end
       if wait > 0 then
         -- Also a job that is in the line by its record: the line may have lost it.

@@ -16,6 +16,8 @@ public final class CallLine {
 
   /// While Redis runs a script, all other clients wait.
   public static let mostAtOnce = 50
+  /// A worker names so many publishers that it has no place for. The jobs of others may be one too many for it.
+  public static let mostSkipped = 100
 
   /// Creates it over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
@@ -27,26 +29,34 @@ public final class CallLine {
   ///
   /// - Parameters:
   ///   - limit: the most jobs; ``mostAtOnce`` at most.
+  ///   - skipped: the publishers whose jobs stay in the line: this worker has no place for them. The first
+  ///     ``mostSkipped`` count.
+  ///   - takesBulk: whether jobs in bulk may come.
   ///   - duration: of the leases.
   ///   - doors: those of this build.
   public func next(
-    _ limit: Int, for duration: Duration, doors: DoorCatalog
+    _ limit: Int, skipping skipped: [Int64] = [], takesBulk: Bool = true, for duration: Duration, doors: DoorCatalog
   ) async throws -> AwaitedJobs {
     let reply = try await redis.run(
-      .nextInLine, keys: ["linesKey": keys.lines, "openKey": keys.open, "budgetsKey": keys.budgets],
+      .nextInLine,
+      keys: [
+        "linesKey": keys.lines(.usual), "bulkLinesKey": keys.lines(.bulk), "openKey": keys.open,
+        "budgetsKey": keys.budgets,
+      ],
       arguments: [
         "prefix": keys.prefix, "duration": String(duration.wholeMilliseconds),
-        "limit": String(min(max(1, limit), Self.mostAtOnce)),
-      ])
+        "limit": String(min(max(1, limit), Self.mostAtOnce)), "takesBulk": takesBulk ? "1" : "0",
+      ], moreArguments: skipped.prefix(Self.mostSkipped).map { String($0) })
     guard let answer = AwaitedJobs(reply, doors: doors) else {
       throw RedisError.unexpected(reply.array ?? [], "next in line")
     }
     return answer
   }
 
-  /// How many jobs wait.
-  public func count() async throws -> Int {
-    let reply = try await redis.run(.countLine, keys: ["linesKey": keys.lines], arguments: ["prefix": keys.prefix])
+  /// How many jobs of a lane wait.
+  public func count(_ lane: JobLane) async throws -> Int {
+    let reply = try await redis.run(
+      .countLine, keys: ["linesKey": keys.lines(lane)], arguments: ["prefix": keys.prefix])
     guard let count = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "count line") }
     return Int(clamping: count)
   }
@@ -56,13 +66,18 @@ extension RedisScript {
   fileprivate static let nextInLine = RedisScript(
     "next in line",
     functions: [
-      .clock, .pace, .grant, .newer, .readRecord, .writeRecord, .giveLease, .firstInLine, .leaveLine,
+      .clock, .pace, .grant, .grantLater, .grantInLane, .newer, .readRecord, .writeRecord, .giveLease, .firstInLine,
+      .leaveLine,
     ],
-    keys: ["linesKey", "openKey", "budgetsKey"], arguments: ["prefix", "duration", "limit"],
+    keys: ["linesKey", "bulkLinesKey", "openKey", "budgetsKey"],
+    arguments: ["prefix", "duration", "limit", "takesBulk"],
+    moreArguments: "firstSkipped",
     """
     local millis, micros = clock()
     local found, looks = {}, 0
     limit = tonumber(limit)
+    local skips = {}
+    for index = firstSkipped, #ARGV do skips[ARGV[index]] = true end
 
     -- Returns the waiting synchronization of a job in a line, or nothing and whether only a newer process can read it.
     local function waiting(name, job)
@@ -83,30 +98,39 @@ extension RedisScript {
     end
 
     -- A line that is due: its name, its key, its place and budgets, and when it had a turn last.
-    local function open(name)
+    local function open(lines, name)
       local key = prefix .. 'line:' .. name
       local state = redis.call('HMGET', key, 'budgets', 'served')
-      local place, only = string.match(name, '^([^|]*|[^|]*)|?(.*)$')
+      local place, only, lane = string.match(name, '^([^|]*|[^|]*)|?([^|]*)|?(.*)$')
       local budgets = {}
       for endpoint, rate in string.gmatch(state[1] or '', '([^ ]+) ([^ ]+)') do
         if only == '' or only == endpoint then budgets[#budgets + 1] = {endpoint, rate} end
       end
-      return {name = name, key = key, place = place, budgets = budgets, served = tonumber(state[2] or 0), seen = {}}
+      return {lines = lines, name = name, key = key, place = place, budgets = budgets,
+        urgency = lane == 'bulk' and 'bulk' or 'awaited',
+        served = tonumber(state[2] or 0), seen = {}}
     end
 
     -- Gives out one job of a line. Returns whether the line may have another one now.
     local function giveOne(line)
+      local skipped = {}
       while looks < 4 * limit do
         looks = looks + 1
         local job = firstInLine(line.key)
         if not job then
           redis.call('DEL', line.key)
-          redis.call('ZREM', linesKey, line.name)
+          redis.call('ZREM', line.lines, line.name)
           line.isGone = true
           return false
         end
-        local synchronization, isNewer = waiting(line.name, job)
-        if not synchronization and not isNewer then
+        local synchronization, isNewer
+        if not skips[job.publisher] then synchronization, isNewer = waiting(line.name, job) end
+        if skips[job.publisher] then
+          -- The line stays due: another worker may have a place for all publishers that are left.
+          if skipped[job.publisher] then return false end
+          skipped[job.publisher] = true
+          skipPublisher(line.key, job)
+        elseif not synchronization and not isNewer then
           leaveLine(line.key, job)
           endTurn(line.key, job)
         elseif isNewer or synchronization.isBusy then
@@ -119,7 +143,7 @@ extension RedisScript {
         else
           local endpoint, wait = '', 0
           if not synchronization.isFresh then
-            endpoint, wait = grant(budgetsKey, line.place, line.budgets, micros)
+            endpoint, wait = grantInLane(line.urgency, prefix, budgetsKey, line.place, line.budgets, micros)
           end
           if wait > 0 then
             line.due = millis + wait
@@ -143,24 +167,32 @@ extension RedisScript {
 
     -- A line that has just come due waits for the same budgets as those that are. Of all of them, the one that had a
     -- turn longest ago goes first, and each gives one job a round: so no line of a place keeps calls from another.
-    local lines = {}
-    for _, name in ipairs(redis.call('ZRANGEBYSCORE', linesKey, '-inf', millis + 25, 'LIMIT', 0, limit)) do
-      lines[#lines + 1] = open(name)
-    end
-    table.sort(lines, function(one, other) return one.served < other.served end)
-    local rest = lines
-    while #rest > 0 and #found < limit do
-      local again = {}
-      for _, line in ipairs(rest) do
-        if #found < limit and giveOne(line) then again[#again + 1] = line end
+    local function giveRounds(key)
+      local lines = {}
+      for _, name in ipairs(redis.call('ZRANGEBYSCORE', key, '-inf', millis + 25, 'LIMIT', 0, limit)) do
+        lines[#lines + 1] = open(key, name)
       end
-      rest = again
+      table.sort(lines, function(one, other) return one.served < other.served end)
+      local rest = lines
+      while #rest > 0 and #found < limit do
+        local again = {}
+        for _, line in ipairs(rest) do
+          if #found < limit and giveOne(line) then again[#again + 1] = line end
+        end
+        rest = again
+      end
+      for _, line in ipairs(lines) do
+        if not line.isGone then redis.call('ZADD', key, 'XX', line.due or millis, line.name) end
+      end
+      return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
     end
-    for _, line in ipairs(lines) do
-      if not line.isGone then redis.call('ZADD', linesKey, 'XX', line.due or millis, line.name) end
+
+    local earliest = giveRounds(linesKey)
+    if takesBulk == '1' then
+      local bulk = giveRounds(bulkLinesKey)
+      earliest = earliest and bulk and math.min(earliest, bulk) or earliest or bulk
     end
-    local earliest = redis.call('ZRANGE', linesKey, 0, 0, 'WITHSCORES')
-    return {found, earliest[2] and math.max(0, earliest[2] - millis) or -1}
+    return {found, earliest and math.max(0, earliest - millis) or -1}
     """)
 
   fileprivate static let countLine = RedisScript(

@@ -2,7 +2,8 @@ import Redis
 
 /// The line of the jobs that wait for a call to Apple, for each place, and for each endpoint that alone will do.
 ///
-/// A line's name is that of a `CallPlace`, or that and `|ENDPOINT`. Its keys begin with `line:NAME`:
+/// A line's name is that of a `CallPlace`, or that and `|ENDPOINT`. Jobs in bulk have lines of their own, whose names
+/// end in `|ENDPOINT|bulk` or `||bulk`. A line's keys begin with `line:NAME`:
 ///
 /// - itself, a hash: `jobs`, the number of its jobs; `budgets`, the endpoints with their calls a second; `turn`, the
 ///   last turn of a publisher; and for each publisher the last turn of a customer,
@@ -14,6 +15,25 @@ import Redis
 /// queueing, Golestani 1994). A newcomer gets a turn of the next round. So however many jobs a customer has in the
 /// line, at most one of them comes before another customer's next one (decision 0039).
 extension LuaFunction {
+  /// Lua: `lineName(place, endpoint, urgency)` names the line of a place, or of one endpoint there.
+  ///
+  /// `grantInLane(urgency, prefix, budgetsKey, place, budgets, now)` takes a call as its ``CallUrgency`` allows. It
+  /// needs ``grant`` and ``grantLater``.
+  static let grantInLane = LuaFunction(
+    """
+    local function lineName(place, endpoint, urgency)
+      if urgency == 'bulk' then return place .. '|' .. endpoint .. '|bulk' end
+      return endpoint == '' and place or place .. '|' .. endpoint
+    end
+    local function grantInLane(urgency, prefix, budgetsKey, place, budgets, now)
+      if urgency == 'awaited' then return grant(budgetsKey, place, budgets, now) end
+      local lines = {prefix .. 'line:' .. place}
+      for _, budget in ipairs(budgets) do lines[#lines + 1] = lines[1] .. '|' .. budget[1] end
+      local isAwaited = redis.call('EXISTS', unpack(lines)) > 0
+      return grantLater(budgetsKey, place, budgets, now, urgency, isAwaited)
+    end
+    """)
+
   /// Lua: `joinLine(linesKey, prefix, name, budgets, job, due)` puts a job into a line, unless it is there. It is worth
   /// a look from `due` on, in milliseconds.
   ///
@@ -67,6 +87,7 @@ extension LuaFunction {
   /// Lua: `leaveLine(line, job)` takes the job out whose turn it is.
   ///
   /// `endTurn(line, job)` gives the next turns to the others: the job has had its turn, or cannot use it now.
+  /// `skipPublisher(line, job)` gives the next turn to another publisher.
   static let leaveLine = LuaFunction(
     """
     local function leaveLine(line, job)
@@ -74,6 +95,10 @@ extension LuaFunction {
       if redis.call('ZREM', line .. ':' .. job.publisher .. ':' .. job.customer, job.member) == 1 then
         redis.call('HINCRBY', line, 'jobs', -1)
       end
+    end
+    local function skipPublisher(line, job)
+      redis.call('HSET', line, 'turn', job.turn)
+      redis.call('ZADD', line .. ':publishers', job.turn + 1, job.publisher)
     end
     local function endTurn(line, job)
       local customers = line .. ':' .. job.publisher

@@ -13,6 +13,8 @@ public struct Job: Sendable, Equatable {
   public let customerId: CustomerId
   public let transactionId: TransactionId
   public let kind: Kind
+  /// How urgent it is.
+  public let lane: JobLane
   /// The purchase of the signed transaction that the registration carried, verified: it proves this purchase
   /// (`ownership.proof`).
   public let signedPurchase: PurchaseKey?
@@ -46,7 +48,7 @@ public struct Job: Sendable, Equatable {
   /// Creates a job.
   public init(
     synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
-    kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
+    kind: Kind = .registration, lane: JobLane = .usual, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
     tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil,
     replyTo: String? = nil,
     ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
@@ -57,6 +59,7 @@ public struct Job: Sendable, Equatable {
     self.customerId = customerId
     self.transactionId = transactionId
     self.kind = kind
+    self.lane = lane
     self.signedPurchase = signedPurchase
     self.isByCustomer = isByCustomer
     self.tokenName = tokenName
@@ -113,6 +116,8 @@ public struct Job: Sendable, Equatable {
       throw NewerFormat(format: version + 1)
     }
     self.kind = kind
+    // A lane that only a newer process knows changes nothing but the order.
+    lane = try members.string("lane").flatMap(JobLane.init) ?? .usual
     if let environment = try members.string("signedEnvironment") {
       signedPurchase = PurchaseKey(
         publisherId: publisherId, environment: environment,
@@ -160,6 +165,7 @@ public struct Job: Sendable, Equatable {
       writer.member("ipAddress", ipAddress)
       writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)
+      writer.member("lane", lane == .usual ? nil : lane.rawValue)
       writer.member("publisherId", publisherId)
       writer.member("registeredAt", registeredAt)
       writer.member("replyTo", replyTo)

@@ -88,7 +88,7 @@ struct Registration {
     }
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
-      customerId: request.customerId, transactionId: request.transactionId, kind: kind,
+      customerId: request.customerId, transactionId: request.transactionId, kind: kind, lane: request.lane,
       signedPurchase: signedPurchase, isByCustomer: caller.customerId != nil, tokenName: caller.token?.name,
       ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
@@ -145,7 +145,7 @@ struct Registration {
     }
 
     do {
-      let message = JobMessage.message(job, attempt: 1, queue: topology.jobs)
+      let message = JobMessage.message(job, attempt: 1, queue: topology.jobs(job.lane))
       try await publisher.publish(message, timeout: context.settings.gateway.publishTimeout)
     } catch {
       let log = log(of: job, trace)

@@ -3,8 +3,10 @@ public import EventLoop
 import Formats
 public import Postgres
 
-/// The commits that finalize synchronizations: everything that waits when a connection is free goes into one
-/// transaction (decision 0022).
+/// The commits that finalize synchronizations: what waits when a connection is free goes into one transaction
+/// (decision 0022).
+///
+/// If more waits than one commit takes, the publishers take turns.
 ///
 /// A commit may run again after any failure: a synchronization finalizes once, because it is a key of the ledger.
 @LoopActor
@@ -20,7 +22,7 @@ public final class Commits {
 
   private let postgres: PostgresClient
   private let settings: Settings
-  private var waiting: [Entry] = []
+  private var waiting = TurnQueue<Int64, Entry>()
   private var running = 0
   private lazy var startLater = EndOfTurn { [weak self] in self?.startBatches() }
   private var knownChains: Set<[UInt8]> = []
@@ -60,6 +62,14 @@ public final class Commits {
   private struct Entry {
     let work: Work
     var tries = 0
+
+    var publisherId: Int64 {
+      switch work {
+      case .finalize(let request, _): request.job.publisherId
+      case .apply(let update, _): update.key.publisherId
+      case .postpone(let waiting, _): waiting.job.publisherId
+      }
+    }
 
     func end(throwing error: any Error) {
       switch work {
@@ -137,7 +147,7 @@ public final class Commits {
   private func add(_ work: Work) {
     let entry = Entry(work: work)
     guard !isStopped else { return entry.end(throwing: CancellationError()) }
-    waiting.append(entry)
+    waiting.append(entry, of: entry.publisherId)
     startLater.plan()
   }
 
@@ -158,8 +168,7 @@ public final class Commits {
   /// Lets every waiting finalization fail. Their jobs go back to the broker.
   public func stop() {
     isStopped = true
-    for entry in waiting { entry.end(throwing: CancellationError()) }
-    waiting.removeAll()
+    for entry in waiting.takeNext(waiting.count) { entry.end(throwing: CancellationError()) }
   }
   private var isStopped = false
 
@@ -167,8 +176,7 @@ public final class Commits {
 
   private func startBatches() {
     while running < settings.connections, !waiting.isEmpty {
-      let batch = Array(waiting.prefix(settings.mostAtOnce))
-      waiting.removeFirst(batch.count)
+      let batch = waiting.takeNext(settings.mostAtOnce)
       running += 1
       Task.immediate { @LoopActor in
         await run(batch)

@@ -172,7 +172,10 @@ public struct WorkerSettings: Sendable {
   init(_ reader: SettingsReader) {
     listen = ListenAddress(
       reader, "worker.listen", "127.0.0.1:9101", "Address and port of /livez, /readyz and /metrics.")
-    concurrency = Int(reader.int("worker.concurrency", 200, 1...10_000, "Jobs that run at once in one process."))
+    concurrency = Int(
+      reader.int(
+        "worker.concurrency", 200, 1...10_000,
+        "Jobs of one publisher that run at once in one process; of all, a third more."))
     timerConcurrency = Int(
       reader.int(
         "worker.timerConcurrency", 100, 0...10_000,

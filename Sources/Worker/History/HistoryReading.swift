@@ -176,8 +176,8 @@ struct HistoryReading {
       guard !isStopping() else { throw .stopped }
       let answer: CallAnswer
       do {
-        answer = try await verification.budget.takeCallLater(
-          place.history, only: AppStoreEndpoint.notificationHistory.rawValue)
+        answer = try await verification.budget.takeCall(
+          place.history, only: AppStoreEndpoint.notificationHistory.rawValue, .later)
       } catch {
         throw .failed(.storeUnavailable)
       }

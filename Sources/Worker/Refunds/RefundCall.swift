@@ -81,7 +81,7 @@ struct RefundCall {
   private func takeCall(at place: AppPlace) async -> RefundRequest.CallResult? {
     guard
       let answer = try? await verification.budget.takeCall(
-        place.consumption, only: AppStoreEndpoint.consumption.rawValue)
+        place.consumption, only: AppStoreEndpoint.consumption.rawValue, .awaited)
     else { return .postponed("store_unavailable", until: verification.now() + 1000) }
     guard case .wait(let wait) = answer else { return nil }
     return .postponed("budget", until: verification.now() + Int64(wait.wholeMilliseconds))

@@ -12,7 +12,7 @@ import Service
 protocol JobLeases {
   func take(
     _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
-    wasRedelivered: Bool, places: [CallPlace]
+    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool
   ) async throws -> LeaseAnswer
   func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
@@ -51,6 +51,8 @@ extension JobRun {
     let policy: RetryPolicy
     let topology: Topology
     let leases: any JobLeases
+    /// The places of jobs in this worker.
+    let places: JobPlaces
     /// Called when a job has joined the line.
     var onJoin: @LoopActor () -> Void = {}
     /// Takes the next turn of a publisher's jobs that wait for an app, and returns how long until then.
@@ -61,8 +63,8 @@ extension JobRun {
     let doors: DoorCatalog
     /// The publishers in the present configuration.
     let publishers: @LoopActor () -> Publishers
-    /// The places where Apple may know a publisher's transactions.
-    let places: @LoopActor (Publisher) -> [AppPlace]
+    /// Where Apple may know a publisher's transactions.
+    let appPlaces: @LoopActor (Publisher) -> [AppPlace]
     /// Asks Apple; `nil` when there is no place to ask.
     let verify: @LoopActor (JobRun) async -> PurchaseVerification.Attempt?
     let clock: FleetClock
@@ -78,7 +80,7 @@ extension JobRun {
       settings: WorkerSettings, topology: Topology, leases: any JobLeases,
       takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration, ledger: any JobLedger,
       broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
-      places: @escaping @LoopActor (Publisher) -> [AppPlace],
+      appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
     ) {
@@ -91,7 +93,8 @@ extension JobRun {
       self.broker = broker
       self.doors = doors
       self.publishers = publishers
-      self.places = places
+      self.appPlaces = appPlaces
+      places = JobPlaces(concurrency: settings.concurrency)
       self.verify = verify
       self.clock = clock
       self.log = log

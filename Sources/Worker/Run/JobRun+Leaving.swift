@@ -39,7 +39,7 @@ extension JobRun {
 
   /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
   private func publish(_ next: Int, _ delay: JobDelayQueue, isUntried: Bool, copy name: String?) async {
-    let queue = dependencies.topology.jobDelay(delay.tier)
+    let queue = dependencies.topology.jobDelay(delay.tier, job.lane)
     do {
       let message = JobMessage.message(
         job, attempt: next, queue: queue, due: delay.due,

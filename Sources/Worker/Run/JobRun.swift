@@ -30,6 +30,8 @@ final class JobRun {
   private var comesWithLease = false
   /// The place of a suspect, which keeps other jobs from beginning.
   var place: Suspects.Place?
+  /// The place among the worker's jobs, with which the run may call Apple.
+  private var jobPlace: JobPlaces.Place?
   /// The publisher as it was when the run began. If somebody is replacing its file when Apple answers, the publisher
   /// has not given up its offers.
   private var publisherThen: Publisher?
@@ -53,6 +55,7 @@ final class JobRun {
     self.init(awaited.job, awaited.attempt, copy, received, dependencies)
     begin(awaited.lease, askedAt: start)
     comesWithLease = true
+    jobPlace = dependencies.places.hold(job.publisherId, job.lane)
   }
 
   private init(
@@ -75,6 +78,7 @@ final class JobRun {
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runBesideOthers()
     if let place { dependencies.suspects.leaveAlone(place) } else { dependencies.suspects.leave() }
+    if let jobPlace { dependencies.places.end(jobPlace) }
   }
 
   private func runBesideOthers() async {
@@ -136,7 +140,7 @@ final class JobRun {
   }
 
   /// The places where Apple may know the publisher's transactions; empty for an unknown publisher.
-  var places: [AppPlace] { publisher.map(dependencies.places) ?? [] }
+  var places: [AppPlace] { publisher.map(dependencies.appPlaces) ?? [] }
 
   var now: Int64 { dependencies.clock.now() }
   private var publisher: Publisher? { dependencies.publishers()[job.publisherId] }
@@ -155,12 +159,13 @@ final class JobRun {
   }
 
   private func askForLease() async -> Result<LeaseAnswer, RedisRefusal> {
+    if jobPlace == nil { jobPlace = await dependencies.places.take(job.publisherId, job.lane) }
     do {
       let answer = try await dependencies.leases.take(
         job, attempt: attempt, copy: copy, for: dependencies.settings.leaseDuration,
         sweepAfter: dependencies.settings.sweepAfter, isDelivered: lease.fence == 0,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
-        places: AppPlace.askable(places, at: now).map(\.call))
+        places: AppPlace.askable(places, at: now).map(\.call), mayCall: jobPlace != nil)
       return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])

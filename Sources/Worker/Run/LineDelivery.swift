@@ -19,7 +19,8 @@ final class LineDelivery: JobDelivery {
   }
 
   private static func message(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies) -> AMQPMessage {
-    JobMessage.message(awaited.job, attempt: awaited.attempt, queue: line.queue, copy: awaited.copy)
+    let queue = line.topology.jobs(awaited.job.lane)
+    return JobMessage.message(awaited.job, attempt: awaited.attempt, queue: queue, copy: awaited.copy)
   }
 
   /// Does nothing: there is no message in hand.

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Observability
 
@@ -8,7 +9,9 @@ final class LineMetrics {
   let wait: Histogram
 
   init(_ metrics: Metrics) {
-    jobs = metrics.gauge("countersign_line_jobs", "Jobs of the whole fleet in the line for a call to Apple.")
+    jobs = metrics.gauge(
+      "countersign_line_jobs", "Jobs of the whole fleet in the line for a call to Apple.", labels: ["lane"])
+    for lane in JobLane.allCases { jobs.set(0, lane.rawValue) }
     wait = metrics.histogram(
       "countersign_line_wait_seconds", "Time that a job was in the line for a call to Apple.",
       buckets: Histogram.ageBuckets)

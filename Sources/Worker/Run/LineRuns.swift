@@ -18,11 +18,11 @@ final class LineRuns: RoleService {
   struct Dependencies {
     let jobs: JobRun.Dependencies
     /// Takes jobs out of the line.
-    let next: @LoopActor (_ most: Int) async throws -> AwaitedJobs
-    /// How many jobs are in the line.
-    let count: @LoopActor () async throws -> Int
+    let next: @LoopActor (_ most: Int, _ skipped: [Int64], _ takesBulk: Bool) async throws -> AwaitedJobs
+    /// How many jobs of a lane are in the line.
+    let count: @LoopActor (JobLane) async throws -> Int
     let publish: @LoopActor (AMQPMessage) async throws -> Void
-    let queue: String
+    let topology: Topology
     let log: Log
     let metrics: LineMetrics
     /// Whether a run could go on now.
@@ -33,7 +33,8 @@ final class LineRuns: RoleService {
   private let running: RunningTasks
   /// The runs that came out of the line.
   private var inHand = 0
-  private let places: Int
+  /// How many runs out of the line begin in any case, for publishers that have no place.
+  private let own: Int
   private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in
     await self?.take()
   }
@@ -49,9 +50,9 @@ final class LineRuns: RoleService {
 
   /// - Parameters:
   ///   - running: has the tasks of all runs of jobs.
-  ///   - places: how many jobs this worker runs at once.
-  init(_ dependencies: Dependencies, _ running: RunningTasks, places: Int) {
-    (self.dependencies, self.running, self.places) = (dependencies, running, places)
+  ///   - concurrency: how many jobs this worker runs at once.
+  init(_ dependencies: Dependencies, _ running: RunningTasks, concurrency: Int) {
+    (self.dependencies, self.running, own) = (dependencies, running, max(1, concurrency / 4))
   }
 
   func start() {
@@ -74,15 +75,16 @@ final class LineRuns: RoleService {
   /// Lets the next look come soon: a job has joined the line.
   func hint() { looks.look(after: Self.shortest) }
 
-  /// Takes the jobs whose turn has come, as many as there are places.
+  /// Takes the jobs whose turn has come, as many as there are places, of publishers that may have more.
   ///
-  /// What the broker delivers may take all places, and wait there for Apple. A quarter is for the line all the same.
+  /// What the broker delivers may take all places. A quarter of them is for the line all the same.
   func take() async {
-    let free = max(places - running.count, max(1, places / 4) - inHand)
+    let shares = dependencies.jobs.places.shares
+    let free = max(shares.free, own - inHand)
     guard free > 0, !running.isClosed else { return looks.look(after: Self.shortest * 2) }
     let start = ContinuousClock.now
     do {
-      let found = try await dependencies.next(free)
+      let found = try await dependencies.next(free, shares.full(ifFree: free), shares.hasBulkPlaces)
       for awaited in found.jobs { begin(awaited, askedAt: start) }
       if found.unreadable > 0 {
         dependencies.log.warning("left to a newer worker", ["jobs": .int(Int64(found.unreadable))])
@@ -104,7 +106,9 @@ final class LineRuns: RoleService {
   }
 
   private func count() async {
-    if let count = try? await dependencies.count() { dependencies.metrics.jobs.set(Double(count)) }
+    for lane in JobLane.allCases {
+      if let count = try? await dependencies.count(lane) { dependencies.metrics.jobs.set(Double(count), lane.rawValue) }
+    }
   }
 }
 
@@ -115,10 +119,11 @@ extension LineRuns.Dependencies {
     let line = CallLine(parts.redis.client, prefix: settings.redis.prefix)
     self.init(
       jobs: parts.jobs,
-      next: { [doors = parts.context.doors] most in
-        try await line.next(most, for: settings.worker.leaseDuration, doors: doors)
-      }, count: { try await line.count() },
-      publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, queue: parts.topology.jobs,
+      next: { [doors = parts.context.doors] most, skipped, takesBulk in
+        try await line.next(
+          most, skipping: skipped, takesBulk: takesBulk, for: settings.worker.leaseDuration, doors: doors)
+      }, count: { try await line.count($0) },
+      publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, topology: parts.topology,
       log: parts.context.log, metrics: LineMetrics(parts.context.metrics),
       isReady: { [redis = parts.redis, ledger = parts.ledger, publisher = parts.publisher] in
         redis.isReady && ledger.isReady && publisher.isReady

@@ -10,7 +10,7 @@ struct LedgerSweep {
   /// Takes the jobs out of the ledger whose time was long ago.
   let takeOverdue: @LoopActor () async throws -> [Job]
   let publish: @LoopActor (AMQPMessage) async throws -> Void
-  let queue: String
+  let topology: Topology
   let log: Log
 
   /// Looks once.
@@ -19,7 +19,7 @@ struct LedgerSweep {
   func run() async -> Int {
     do {
       let jobs = try await takeOverdue()
-      for job in jobs { try await publish(JobMessage.message(job, attempt: 1, queue: queue)) }
+      for job in jobs { try await publish(JobMessage.message(job, attempt: 1, queue: topology.jobs(job.lane))) }
       return jobs.count
     } catch {
       log.warning("sweep of the ledger failed", ["cause": .failure(error)])

@@ -1,6 +1,7 @@
 import AMQP
 import Configuration
 import Coordination
+import Domain
 import EventLoop
 import Ledger
 import Messaging
@@ -18,21 +19,46 @@ extension Sweep {
     let ledgerSweep = LedgerSweep(
       takeOverdue: {
         try await WaitingSynchronizations(ledger.postgres).takeOverdue(by: after, limit: 500, doors: doors)
-      }, publish: { try await publisher.publish($0) }, queue: topology.jobs, log: log)
+      }, publish: { try await publisher.publish($0) }, topology: topology, log: log)
+    let filling = Filling()
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
       let sweep = Sweep(
-        dueJobs: { try await open.dueJobs(limit: 500, lookAgainAfter: after, overdueBy: $0, doors: doors) },
+        dueJobs: {
+          try await open.dueJobs(limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
+        },
         waiting: {
-          let jobs = try await channel.declareQueue(topology.jobs, passive: true).messages
+          var jobs = 0
+          for lane in JobLane.allCases {
+            jobs += Int(try await channel.declareQueue(topology.jobs(lane), passive: true).messages)
+          }
           if jobs > 0 { jobsWait() }
-          return Int(jobs)
-        }, publish: { try await publisher.publish($0) }, queue: topology.jobs, interval: after, log: log)
-      metrics.swept.add(Double(await sweep.run()))
+          return jobs
+        }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, log: log)
+      let found = await sweep.run(isFilling: filling.isOn)
+      metrics.swept.add(Double(found.count))
+      filling.goesOn(found.goesOn)
       if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
     }
     let redis = parts.redis
-    return Chore(
+    let chore = Chore(
       every: settings.sweepInterval, .dropped, isReady: { redis.isReady && publisher.isReady }, look: look)
+    filling.chore = chore
+    return chore
+  }
+
+  /// Whether the sweep fills the queue, look by look.
+  @LoopActor
+  private final class Filling {
+    weak var chore: Chore?
+    private(set) var isOn = false
+
+    /// The pause between two looks: workers run a thousand jobs meanwhile.
+    private static let pause = Duration.milliseconds(200)
+
+    func goesOn(_ isOn: Bool) {
+      self.isOn = isOn
+      if isOn { chore?.look(after: Self.pause) }
+    }
   }
 }

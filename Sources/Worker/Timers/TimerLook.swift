@@ -83,7 +83,7 @@ struct TimerLook {
     let end = ContinuousClock.now + Self.patience
     while true {
       let budget = dependencies.verification.budget
-      guard let answer = try? await budget.takeCallLater(place.call, only: endpoint.rawValue) else { return nil }
+      guard let answer = try? await budget.takeCall(place.call, only: endpoint.rawValue, .later) else { return nil }
       guard case .wait(let wait) = answer else { return answer }
       guard .now + wait < end, (try? await EventLoop.sleep(for: wait)) != nil else { return .wait(wait) }
     }

@@ -60,7 +60,7 @@ extension AppPlace {
   /// Finds out whether Apple takes the key, by a call that names no transaction: the notifications of one second.
   func askWithoutId(_ verification: PurchaseVerification.Dependencies, _ log: Log) async -> CallFailure {
     let endpoint = AppStoreEndpoint.notificationHistory
-    guard case .granted? = try? await verification.budget.takeCall(history, only: endpoint.rawValue) else {
+    guard case .granted? = try? await verification.budget.takeCall(history, only: endpoint.rawValue, .awaited) else {
       return .failed(.budget)
     }
     let (start, now) = (ContinuousClock.now, verification.now())

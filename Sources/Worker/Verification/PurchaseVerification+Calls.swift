@@ -18,7 +18,7 @@ extension PurchaseVerification {
   func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
-      answer = try await takeCallOfItsKind(only)
+      answer = try await dependencies.budget.takeCall(place.call, only: only?.rawValue, urgency)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)), route: unfinished(only))
     }
@@ -28,13 +28,6 @@ extension PurchaseVerification {
       dependencies.metrics.budgetWaits.count()
       throw .stop(.postponed(.budget, wait: wait), route: unfinished(only))
     }
-  }
-
-  private func takeCallOfItsKind(_ only: AppStoreEndpoint?) async throws -> CallAnswer {
-    guard !isAwaited, let only else {
-      return try await dependencies.budget.takeCall(place.call, only: only?.rawValue)
-    }
-    return try await dependencies.budget.takeCallLater(place.call, only: only.rawValue)
   }
 
   /// The route for the next run of the job. With it the next run asks for the missing answer only.

@@ -34,9 +34,7 @@ extension PurchaseVerification {
 @LoopActor
 protocol FleetBudget {
   /// Takes a call out of the place's first budget that has one left, or out of that of one endpoint.
-  func takeCall(_ place: CallPlace, only endpoint: String?) async throws -> CallAnswer
-  /// Takes a call that nobody waits for out of an endpoint's budget.
-  func takeCallLater(_ place: CallPlace, only endpoint: String) async throws -> CallAnswer
+  func takeCall(_ place: CallPlace, only endpoint: String?, _ urgency: CallUrgency) async throws -> CallAnswer
   /// Stops every worker's calls to an endpoint for a time.
   func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws
 }

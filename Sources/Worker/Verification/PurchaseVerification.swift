@@ -27,8 +27,8 @@ final class PurchaseVerification {
   private(set) var original: OriginalTransactionId?
   /// Apple's answers to this run, or to the run that waited before it.
   var answers: KeptAnswers
-  /// Whether somebody waits for the answer.
-  let isAwaited: Bool
+  /// Whether somebody waits for the answers.
+  let urgency: CallUrgency
   /// How long to wait because Apple refuses the key of an app.
   private var wait: Duration?
 
@@ -78,7 +78,7 @@ final class PurchaseVerification {
     self.init(
       publisherId: job.publisherId, transactionId: job.transactionId, first,
       places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...], answers, original: route?.original,
-      grant, isAwaited: true, dependencies, log)
+      grant, CallUrgency(of: job.lane), dependencies, log)
   }
 
   /// Prepares to ask again about a purchase that the ledger knows, in its own place only.
@@ -87,16 +87,15 @@ final class PurchaseVerification {
   ) {
     self.init(
       publisherId: due.key.publisherId, transactionId: due.transactionId, place, [],
-      KeptAnswers(of: "timer", attempt: 1), original: due.key.originalTransactionId, grant, isAwaited: false,
-      dependencies, log)
+      KeptAnswers(of: "timer", attempt: 1), original: due.key.originalTransactionId, grant, .later, dependencies, log)
   }
 
   private init(
     publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
-    _ answers: KeptAnswers,
-    original: OriginalTransactionId?, _ grant: CallGrant?, isAwaited: Bool, _ dependencies: Dependencies, _ log: Log
+    _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallGrant?, _ urgency: CallUrgency,
+    _ dependencies: Dependencies, _ log: Log
   ) {
-    self.isAwaited = isAwaited
+    self.urgency = urgency
     (self.place, self.original, self.answers) = (place, original, answers)
     (places, self.publisherId, self.transactionId) = (others, publisherId, transactionId)
     (self.grant, self.dependencies, self.log) = (grant, dependencies, log)

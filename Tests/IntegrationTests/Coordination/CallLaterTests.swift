@@ -21,7 +21,7 @@ struct CallLaterTests {
   }
 
   private func later(_ test: CoordinationOnRedis, _ place: CallPlace) async throws -> Bool {
-    switch try await test.budgets.takeCallLater(place, only: "info") {
+    switch try await test.budgets.takeCall(place, only: "info", .later) {
     case .granted(let grant):
       #expect(grant == CallGrant(place: place.name, endpoint: "info"))
       return true
@@ -78,12 +78,12 @@ struct CallLaterTests {
     try await CoordinationOnRedis.with { test async throws in
       let place = Self.place(perSecond: 1000)
       try await test.budgets.pause(place, "info", for: Self.hour)
-      guard case .wait(let wait) = try await test.budgets.takeCallLater(place, only: "info") else {
+      guard case .wait(let wait) = try await test.budgets.takeCall(place, only: "info", .later) else {
         throw NeverHappened(description: "a wait")
       }
       #expect(wait > .seconds(3000))
       // An endpoint that the place does not have gives nothing.
-      guard case .wait = try await test.budgets.takeCallLater(place, only: "statuses") else {
+      guard case .wait = try await test.budgets.takeCall(place, only: "statuses", .later) else {
         throw NeverHappened(description: "a wait")
       }
     }

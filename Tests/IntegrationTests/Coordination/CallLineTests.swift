@@ -153,7 +153,7 @@ struct CallLineTests {
       let found = try await next(test)
       let wait = try #require(found.wait)
       #expect(found.jobs.isEmpty && wait > .seconds(3000) && wait <= hour)
-      #expect(try await CallLine(test.redis, prefix: test.prefix).count() == 1)
+      #expect(try await CallLine(test.redis, prefix: test.prefix).count(.usual) == 1)
       // The sweep leaves it alone.
       #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
     }
@@ -217,7 +217,7 @@ struct CallLineTests {
       // The same job from elsewhere has a copy of its own, and the first one goes.
       let second = try await join(test, job("a", "A"))
       #expect(try await take(JobCopy(delivered: copy)) == .superseded)
-      #expect(try await CallLine(test.redis, prefix: test.prefix).count() == 1)
+      #expect(try await CallLine(test.redis, prefix: test.prefix).count(.usual) == 1)
       try await open(test)
       #expect(try await next(test).jobs.map(\.copy) == [second])
     }

@@ -57,11 +57,11 @@ struct CoordinationOnRedis {
 
   nonisolated static func job(
     _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
-    kind: Job.Kind = .registration
+    kind: Job.Kind = .registration, lane: JobLane = .usual
   ) -> Job {
     Job(
       synchronizationId: id, publisherId: publisher, customerId: customer, transactionId: transaction, kind: kind,
-      registeredAt: 1, traceparent: "t")
+      lane: lane, registeredAt: 1, traceparent: "t")
   }
 
   /// The number of synchronizations that have not left Redis.

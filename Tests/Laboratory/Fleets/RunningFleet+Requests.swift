@@ -37,11 +37,11 @@ extension RunningFleet {
   /// Registers a purchase.
   public func register(
     _ transaction: String, customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher, id: String? = nil,
-    gateway: String = "gateway-1"
+    priority: String? = nil, gateway: String = "gateway-1"
   ) async throws -> HTTPClientResponse {
     try await send(
       "POST", url("/storekit2/purchases", gateway: gateway),
-      headers(publisher) + (id.map { [("Correlation-Id", $0)] } ?? []),
+      headers(publisher) + (id.map { [("Correlation-Id", $0)] } ?? []) + (priority.map { [("Priority", $0)] } ?? []),
       "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
   }
 

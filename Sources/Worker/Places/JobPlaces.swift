@@ -1,0 +1,78 @@
+import Domain
+import EventLoop
+
+/// The places of a worker's jobs: a job takes one before it may call Apple.
+@LoopActor
+final class JobPlaces {
+  /// A place that a job has.
+  struct Place: Equatable {
+    fileprivate let publisher: Int64
+    fileprivate let lane: JobLane
+    fileprivate let start: Duration
+  }
+
+  @LoopActor
+  private struct Waiter {
+    let number: Int
+    let publisher: Int64
+    let lane: JobLane
+    let turn = LoopSignal()
+  }
+
+  private(set) var shares: JobShares
+  private let clock: @LoopActor () -> Duration
+  /// In the order in which they came.
+  private var waiters: [Waiter] = []
+  /// The places of those whose turn has come.
+  private var given: [Int: Place] = [:]
+  private var next = 0
+
+  private let patience: Duration
+  /// How many jobs wait.
+  var waiting: Int { waiters.count }
+
+  /// - Parameters:
+  ///   - concurrency: the jobs that a worker runs at once.
+  ///   - patience: a job waits no longer than this for a place. Meanwhile the publisher has become slow.
+  ///   - clock: never goes back.
+  init(concurrency: Int, patience: Duration = .seconds(1), clock: (@LoopActor () -> Duration)? = nil) {
+    shares = JobShares(concurrency: concurrency)
+    self.patience = patience
+    let start = ContinuousClock.now
+    self.clock = clock ?? { ContinuousClock.now - start }
+  }
+
+  /// Takes a place for a job, or waits a moment for one.
+  ///
+  /// - Returns: `nil` if its publisher, or bulk, has all places that it may have. The job belongs into the line.
+  func take(_ publisher: Int64, _ lane: JobLane) async -> Place? {
+    switch shares.ask(publisher, lane, at: clock()) {
+    case .takes: return hold(publisher, lane)
+    case .goesAway: return nil
+    case .waits: break
+    }
+    let waiter = Waiter(number: next, publisher: publisher, lane: lane)
+    next += 1
+    waiters.append(waiter)
+    await waiter.turn.wait(atMost: patience)
+    if let place = given.removeValue(forKey: waiter.number) { return place }
+    waiters.removeAll { $0.number == waiter.number }
+    return nil
+  }
+
+  /// Takes a place for a job that has its call already.
+  func hold(_ publisher: Int64, _ lane: JobLane) -> Place {
+    let place = Place(publisher: publisher, lane: lane, start: clock())
+    shares.hold(publisher, lane, at: place.start)
+    return place
+  }
+
+  /// Gives a place back. It goes to the first that waits and may have it.
+  func end(_ place: Place) {
+    shares.end(place.publisher, place.lane, takenAt: place.start)
+    guard let first = waiters.firstIndex(where: { shares.mayTake($0.publisher, $0.lane) }) else { return }
+    let waiter = waiters.remove(at: first)
+    given[waiter.number] = hold(waiter.publisher, waiter.lane)
+    waiter.turn.notify()
+  }
+}

@@ -1,0 +1,55 @@
+import Domain
+import Testing
+
+/// The queue in which parties take turns.
+struct TurnQueueTests {
+  private func queue(_ elements: (String, Int)...) -> TurnQueue<String, Int> {
+    var queue = TurnQueue<String, Int>()
+    for (party, element) in elements { queue.append(element, of: party) }
+    return queue
+  }
+
+  @Test func `one party's elements leave in the order in which they came`() {
+    var queue = queue(("a", 1), ("a", 2), ("a", 3))
+    #expect(queue.takeNext(2) == [1, 2])
+    #expect(queue.count == 1 && !queue.isEmpty)
+    #expect(queue.takeNext(9) == [3])
+    #expect(queue.isEmpty)
+    #expect(queue.takeNext(9) == [])
+  }
+
+  @Test func `a party that comes late waits for one element of each other party`() {
+    var queue = queue(("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 11))
+    #expect(queue.takeNext(3) == [1, 11, 2])
+    queue.append(12, of: "b")
+    #expect(queue.takeNext(3) == [12, 3, 4])
+  }
+
+  @Test func `the turns go on where the last taking ended`() {
+    var queue = queue(("a", 1), ("a", 2), ("b", 11), ("b", 12), ("c", 21), ("c", 22))
+    #expect(queue.takeNext(2) == [1, 11])
+    #expect(queue.takeNext(2) == [21, 2])
+    #expect(queue.takeNext(9) == [12, 22])
+  }
+
+  @Test func `taking nothing leaves all`() {
+    var queue = queue(("a", 1))
+    #expect(queue.takeNext(0) == [])
+    #expect(queue.takeNext(-1) == [])
+    #expect(queue.count == 1)
+  }
+
+  @Test func `a long queue of one party keeps its order through many takings`() {
+    var queue = TurnQueue<String, Int>()
+    var (next, taken) = (0, [Int]())
+    for _ in 0..<10 {
+      for _ in 0..<100 {
+        queue.append(next, of: "a")
+        next += 1
+      }
+      taken += queue.takeNext(70)
+    }
+    taken += queue.takeNext(queue.count)
+    #expect(taken == Array(0..<1000))
+  }
+}

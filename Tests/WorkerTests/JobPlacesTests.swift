@@ -1,0 +1,41 @@
+import Domain
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// The places of jobs.
+@LoopActor
+struct JobPlacesTests {
+  private final class Clock {
+    var now = Duration.zero
+  }
+
+  @Test func `a job that waits gets the place that comes free`() async throws {
+    let places = JobPlaces(concurrency: 1) { .zero }
+    let first = try #require(await places.take(1, .usual))
+    let second = Task { @LoopActor in await places.take(1, .usual) }
+    try await eventually("the second job waits") { places.waiting == 1 }
+    places.end(first)
+    #expect(await second.value == first)
+    #expect(places.waiting == 0 && places.shares.count == 1)
+  }
+
+  @Test func `a job that waits in vain goes away`() async throws {
+    let places = JobPlaces(concurrency: 1, patience: .milliseconds(1)) { .zero }
+    let first = try #require(await places.take(1, .usual))
+    #expect(await places.take(1, .usual) == nil)
+    #expect(places.waiting == 0)
+    places.end(first)
+    #expect(places.shares.count == 0)
+  }
+
+  @Test func `jobs of a slow publisher do not wait`() async throws {
+    let clock = Clock()
+    let places = JobPlaces(concurrency: 1, patience: .seconds(120)) { clock.now }
+    _ = try #require(await places.take(1, .usual))
+    clock.now = .seconds(2)
+    #expect(await places.take(1, .usual) == nil)
+  }
+}
