@@ -38,7 +38,7 @@ struct Sweep {
   nonisolated static let mostAtOnce = 500
   /// While the sweep fills the queue, it goes on when fewer jobs wait than these.
   nonisolated static let low = 1000
-  /// A look names so many jobs in the log.
+  /// While it fills the queue, a look names so many jobs in the log.
   private nonisolated static let mostNamed = 10
 
   /// Looks once.
@@ -51,7 +51,7 @@ struct Sweep {
       let due = try await dueJobs(waiting > 0 && !isFilling ? interval * 10 : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
-      let count = await enqueue(due.jobs)
+      let count = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
       return Look(count: count, goesOn: count > 0 && due.jobs.count >= Self.mostAtOnce)
     } catch {
       log.warning("sweep failed", ["cause": .failure(error)])
@@ -60,14 +60,14 @@ struct Sweep {
   }
 
   /// - Returns: how many jobs the broker has confirmed. The next look at the others finds them again.
-  private func enqueue(_ jobs: [Job]) async -> Int {
+  private func enqueue(_ jobs: [Job], named most: Int) async -> Int {
     // All at once: each waits for its confirm.
     let sent = jobs.enumerated().map { place, job in
-      Task { @LoopActor in await enqueue(job, isNamed: place < Self.mostNamed) }
+      Task { @LoopActor in await enqueue(job, isNamed: place < most) }
     }
     var count = 0
     for one in sent where await one.value { count += 1 }
-    if count > Self.mostNamed { log.warning("enqueued again", ["jobs": .int(Int64(count))]) }
+    if count > most { log.warning("enqueued again", ["jobs": .int(Int64(count))]) }
     return count
   }
 

@@ -11,7 +11,7 @@ extension Chaos {
     guard let purchase = event.originalTransactionId, let environment = event.environment else { return }
     read(behind: "\(event.synchronizationId) of version \(event.version)") { gateway in
       try await self.fleet.purchase(
-        purchase, environment: environment, publisher: RunningFleet.openPublisher, gateway: gateway)
+        purchase, environment: environment, publisher: self.publisher(of: event.customerId), gateway: gateway)
     } isBehind: {
       // A later version may have another owner: Cleeng's door moves purchases.
       $0.version < event.version
@@ -41,7 +41,8 @@ extension Chaos {
     behind what: String, of customer: String, isBehind: @escaping (RunningFleet.Entitlements) -> Bool
   ) {
     read(behind: what) { gateway in
-      try await self.fleet.entitlements(customer, publisher: RunningFleet.openPublisher, gateway: gateway)
+      try await self.fleet.entitlements(
+        customer, publisher: self.publisher(of: customer), gateway: gateway)
     } isBehind: {
       isBehind($0)
     }
@@ -71,7 +72,7 @@ extension Chaos {
       Task { @LoopActor in
         while let id = left.popFirst() {
           // A customer whose registrations were all refused is unknown. The open publisher answers 200 all the same.
-          let answer = try? await self.fleet.entitlements(id, publisher: RunningFleet.openPublisher)
+          let answer = try? await self.fleet.entitlements(id, publisher: self.publisher(of: id))
           guard let found = answer?.body else {
             self.history.unreadEntitlements.append(id)
             continue

@@ -76,8 +76,9 @@ extension Chaos {
     _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
   ) async -> History.Registration {
     // A purchase belongs to the first customer who registers it. One of ten registrations names another customer.
-    let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
-    let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular)
+    let most = Self.mostPublishers
+    let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % most } + 1
+    let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + most : regular)
     let sentAt = unixMilliseconds()
     let answer = await answer(id, transaction, customer, gateway)
     return History.Registration(
@@ -93,7 +94,7 @@ extension Chaos {
       // Every second request uses a connection of its own: on a kept-alive one, libcurl hides a reset by asking again.
       let response = try await fleet.send(
         "POST", fleet.url("/storekit2/purchases", gateway: gateway),
-        fleet.headers(RunningFleet.openPublisher) + [("Correlation-Id", id)],
+        fleet.headers(publisher(of: String(customer))) + [("Correlation-Id", id)],
         "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}", timeout: .seconds(20),
         freshly: Bool.random(using: &loadRandom))
       switch response.status {

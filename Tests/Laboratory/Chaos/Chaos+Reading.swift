@@ -50,7 +50,7 @@ extension Chaos {
         // A gateway that is down, or cut off from its store, answers nothing.
         guard
           let answer = try? await self.fleet.statusAnswer(
-            event.synchronizationId, publisher: RunningFleet.openPublisher, gateway: gateway)
+            event.synchronizationId, publisher: self.publisher(of: event.customerId), gateway: gateway)
         else { return }
         if answer.code == 200 { self.history.statusReads += 1 }
         guard answer.code == 200 || answer.code == 404 else { return }
@@ -88,12 +88,15 @@ extension Chaos {
 
   /// Reads the last status of every synchronization that a gateway accepted or an event told.
   func readStatuses() async {
-    var left = Set((history.accepted + history.lastRegistrations).map(\.id))
-      .union(history.events.map(\.synchronizationId)).sorted()[...]
+    let registered = (history.accepted + history.lastRegistrations).map { ($0.id, String($0.customer)) }
+    let told = fleet.events.all.map { ($0.synchronizationId, $0.customerId) }
+    let customers = Dictionary(registered + told) { one, _ in one }
+    var left = customers.keys.sorted()[...]
     let readers = (0..<20).map { _ in
       Task { @LoopActor in
         while let id = left.popFirst() {
-          guard let status = try? await self.fleet.status(id, publisher: RunningFleet.openPublisher) else { continue }
+          let publisher = self.publisher(of: customers[id] ?? "")
+          guard let status = try? await self.fleet.status(id, publisher: publisher) else { continue }
           self.history.statuses[id] = History.Status(
             isFinalized: status.status == "finalized", version: status.version ?? 0, result: status.result ?? "",
             offer: status.accessGranted == true ? status.offerId : nil)

@@ -12,6 +12,8 @@ final class Chaos {
     var registrations = 5000
     var transactions = 1000
     var perSecond = 250.0
+    /// The publishers of the load.
+    var publishers = Chaos.mostPublishers
     /// The calls of doors, and the purchases of each door.
     var doorsPerSecond = 40.0
     var doorTransactions = 50
@@ -19,7 +21,8 @@ final class Chaos {
     var isQuick = false
 
     static let quick = Size(
-      registrations: 300, transactions: 60, perSecond: 100, doorsPerSecond: 20, doorTransactions: 8, isQuick: true)
+      registrations: 300, transactions: 60, perSecond: 100, publishers: 3, doorsPerSecond: 20, doorTransactions: 8,
+      isQuick: true)
   }
 
   static let gateways = ["gateway-1", "gateway-2"]
@@ -29,6 +32,8 @@ final class Chaos {
 
   let fleet: RunningFleet
   let size: Size
+  /// The publishers of the load.
+  let publishers: Int
   /// After how many seconds the sweep looks for synchronizations that no queue holds any more.
   let sweepAfter: Double
   /// Whether a customer who was granted access may lose it.
@@ -56,6 +61,7 @@ final class Chaos {
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
     self.size = size
+    publishers = scenario.publishers ?? size.publishers
     mayLoseAccess = scenario.mayLoseAccess
     history.mayLoseAccess = scenario.mayLoseAccess
     sweepAfter = scenario.sweepAfter(size)
@@ -99,14 +105,7 @@ final class Chaos {
       // No two publishers have one credential, and the load's publisher has the doors.
       hasDoors: scenario.hasOtherDoors,
       prepare: { fleet in
-        // This publisher accepts customers without a PUT, so the load needs none.
-        try fleet.writePublisher(
-          RunningFleet.openPublisher,
-          """
-          "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
-          "sandboxAccess": "everybody", \(scenario.hasDoors ? Chaos.doors : "")
-          "webhooks": [{"id": "main", "url": "\(fleet.webhookURL)", "secretFile": "../webhook.secret"}]
-          """)
+        try Chaos.writePublishers(scenario.publishers ?? size.publishers, scenario, fleet)
       },
       { fleet in
         let chaos = Chaos(fleet, scenario, size, seed: seed)

@@ -160,7 +160,7 @@ extension Chaos {
     var answer = History.Answer.unknown
     var isUnsure = false
     if let response = try? await fleet.register(
-      transaction, customer: 60, publisher: RunningFleet.openPublisher, id: id, gateway: gateway)
+      transaction, customer: 60, publisher: publisher(of: "60"), id: id, gateway: gateway)
     {
       let body = String(decoding: response.body, as: UTF8.self)
       isUnsure = response.status == 503 && body.contains("repeat it with Correlation-Id: \(id)")

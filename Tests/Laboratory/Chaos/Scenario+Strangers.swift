@@ -12,7 +12,9 @@ extension Scenario {
     environment: [
       "COUNTERSIGN_GATEWAY_MAX_CONNECTIONS": "800", "COUNTERSIGN_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "200",
       "COUNTERSIGN_GATEWAY_HEAD_TIMEOUT_SECONDS": "2", "COUNTERSIGN_GATEWAY_BODY_TIMEOUT_SECONDS": "5",
-    ], hasOtherDoors: true, leastSeconds: 30,
+    ],
+    // Each publisher with the app keeps each notification.
+    publishers: 1, hasOtherDoors: true, leastSeconds: 30,
     expectations: Verdict.Expectations(isGraceful: true)
   ) { chaos in
     let crowd = StrangerCrowd(chaos.fleet)

@@ -19,6 +19,8 @@ struct Scenario {
   var needsPartition = false
   /// Which servers it needs.
   var place = Place.alone
+  /// The publishers of the load, if it needs another number than the run's size has.
+  var publishers: Int?
   /// Whether another publisher than the load's has opened its doors.
   var hasOtherDoors = false
   /// Whether the doors are open, and their clients come too.
@@ -66,7 +68,8 @@ struct Scenario {
   ]
 
   static let all: [Scenario] =
-    processes + servers + ledger + disks + [badSubscriber, strangers, network] + apple + jobs + [fatal] + clusters
+    processes + servers + ledger + disks + [badSubscriber, strangers, crowd, network] + apple + jobs + [fatal]
+    + clusters
 
   /// The scenarios for servers with several nodes of each kind, or with one.
   static func fitting(cluster: Bool) -> [Scenario] { all.filter { $0.place != (cluster ? .alone : .cluster) } }

@@ -120,7 +120,7 @@ extension RunningFleet {
 
   /// The text of a publisher's file.
   public nonisolated static func publisherText(_ id: Int64, _ members: String) -> String {
-    let hash = Hex.encode(SHA256.hash(Array((tokens[id] ?? "token-\(id)").utf8)))
+    let hash = Hex.encode(SHA256.hash(Array(token(of: id).utf8)))
     return "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}"
   }
 

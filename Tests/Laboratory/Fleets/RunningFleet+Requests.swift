@@ -17,7 +17,7 @@ extension RunningFleet {
 
   /// The headers of a caller: a publisher's token and a JSON body.
   public func headers(_ publisher: Int64) -> [(name: String, value: String)] {
-    [("X-Publisher-Token", Self.tokens[publisher] ?? ""), ("Content-Type", "application/json")]
+    [("X-Publisher-Token", Self.token(of: publisher)), ("Content-Type", "application/json")]
   }
 
   /// The URL of a path at a gateway.

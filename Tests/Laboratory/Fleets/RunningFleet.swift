@@ -18,6 +18,9 @@ public final class RunningFleet {
   public nonisolated static let openPublisher: Int64 = 1002
   public nonisolated static let inactivePublisher: Int64 = 1003
   public nonisolated static let tokens: [Int64: String] = [1001: "token-one", 1002: "token-two", 1003: "token-three"]
+
+  /// The token of a publisher, also of one that a test has made up.
+  public nonisolated static func token(of publisher: Int64) -> String { tokens[publisher] ?? "token-\(publisher)" }
   public nonisolated static let jwtSecret = "a secret of the publisher, at least 32 bytes long"
 
   /// An event as the subscriber got it.
