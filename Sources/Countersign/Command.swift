@@ -39,6 +39,9 @@ struct Command: Sendable {
     Command(
       name: "subscribers", summary: "lists the events that subscribers miss", arguments: SubscribersCommand.usage,
       run: SubscribersCommand.run),
+    Command(
+      name: "jobs", summary: "lists the jobs that wait for their next attempt, or runs them at once",
+      arguments: JobsCommand.usage, run: JobsCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),

@@ -18,6 +18,9 @@ public enum JobMessage {
   public static let redeliveredHeader = "countersign-redelivered"
   /// When the wait in delay queues ends, in milliseconds since 1970, where one queue alone does not end it.
   public static let dueHeader = "countersign-due"
+  /// The run of the job that the message is for, from 0. It grows when a sweep enqueues the job again: an earlier
+  /// message that still waits somewhere is dropped when it comes.
+  public static let runHeader = "countersign-run"
   /// Names a copy of a job that waits in the line for a call to Apple.
   public static let copyHeader = "countersign-copy"
   /// How often a message was put off because its reader could not look at it.
@@ -30,13 +33,16 @@ public enum JobMessage {
   /// - Parameters:
   ///   - due: when its wait ends, if it is not over behind that queue.
   ///   - copy: the name of the copy, for a job that waits in the line.
+  ///   - run: the run that it is for.
   public static func message(
-    _ job: Job, attempt: Int, queue: String, due: Int64? = nil, wasRedelivered: Bool = false, copy: String? = nil
+    _ job: Job, attempt: Int, queue: String, due: Int64? = nil, wasRedelivered: Bool = false, copy: String? = nil,
+    run: Int64 = 0
   ) -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
     headers[dueHeader] = due.map(AMQPValue.int)
     if wasRedelivered { headers[redeliveredHeader] = .bool(true) }
     headers[copyHeader] = copy.map(AMQPValue.string)
+    if run > 0 { headers[runHeader] = .int(run) }
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
@@ -59,6 +65,11 @@ public enum JobMessage {
 
   /// The name of the copy that a delivery is; `nil` for any other delivery of a job.
   public static func copy(_ delivery: AMQPDelivery) -> String? { delivery.properties.headers[copyHeader]?.string }
+
+  /// The run that a delivery is for.
+  public static func run(_ delivery: AMQPDelivery) -> Int64 {
+    min(max(0, delivery.properties.headers[runHeader]?.int ?? 0), 1_000_000_000)
+  }
 
   /// Why a worker cannot run a delivery as a job.
   public enum Unreadable: Error, Equatable {

@@ -22,6 +22,7 @@ final class WorkerMetrics {
   let events: Counter
   let stale: Counter
   let swept: Counter
+  let hurried: Counter
   let deletedNotifications: Counter
   let putAside: Gauge
   let deadMessages: Gauge
@@ -66,6 +67,7 @@ final class WorkerMetrics {
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
+    hurried = metrics.counter("countersign_hurried_jobs_total", "Jobs enqueued because a person asked for it.")
     deletedNotifications = metrics.counter(
       "countersign_notifications_deleted_total", "Notifications that were old enough for the ledger to forget them.")
     putAside = metrics.gauge(

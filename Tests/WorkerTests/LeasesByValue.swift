@@ -25,6 +25,8 @@ final class LeasesByValue: JobLeases {
   private(set) var askedPlaces: [[CallPlace]] = []
   /// Whether each job might have called Apple at once.
   private(set) var mayCalls: [Bool] = []
+  /// The run that each delivery was for.
+  private(set) var runs: [Int64] = []
   /// The copy that each job has, or would have in the line.
   private(set) var askedCopies: [JobCopy] = []
   private(set) var forgotten: [String] = []
@@ -47,12 +49,13 @@ final class LeasesByValue: JobLeases {
 
   func take(
     _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
-    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool
+    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool, run: Int64
   ) async throws -> LeaseAnswer {
     askedCopies.append(copy)
     askedForLease.append(wasRedelivered)
     askedPlaces.append(places)
     mayCalls.append(mayCall)
+    runs.append(run)
     if holdsNextLease {
       holdsNextLease = false
       let gate = Gate()

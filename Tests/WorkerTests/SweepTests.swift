@@ -20,8 +20,10 @@ struct SweepTests {
 
   private let trace = Trace()
 
-  private func job(_ id: SynchronizationId) -> Job {
-    Job(synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
+  private func job(_ id: SynchronizationId, run: Int64 = 1, isHurried: Bool = false, lane: JobLane = .usual) -> DueJob {
+    let job = Job(
+      synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", lane: lane, registeredAt: 1)
+    return DueJob(job, run: run, isHurried: isHurried)
   }
 
   private func sweep(
@@ -43,12 +45,15 @@ struct SweepTests {
     .timeout, operation: "publish", target: "broker", cause: "no confirm")
 
   @Test func `due jobs are enqueued as first attempts`() async {
-    let due = DueJobs(jobs: [job("a"), job("b")], newer: 3, unreadable: 1)
+    let due = DueJobs(jobs: [job("a"), job("b", run: 4)], newer: 3, unreadable: 1)
     #expect(await sweep(.success(due)).run() == Sweep.Look(count: 2))
     #expect(trace.overdue == [.zero])
     #expect(trace.published.map(\.routingKey) == ["cs.jobs", "cs.jobs"])
-    #expect(trace.published.map(\.body) == [job("a").encoded, job("b").encoded])
-    #expect(trace.published.map(\.headers) == [["countersign-attempt": 1], ["countersign-attempt": 1]])
+    #expect(trace.published.map(\.body) == [job("a").job.encoded, job("b").job.encoded])
+    #expect(
+      trace.published.map(\.headers) == [
+        ["countersign-attempt": 1, "countersign-run": 1], ["countersign-attempt": 1, "countersign-run": 4],
+      ])
   }
 
   @Test func `while jobs wait in the queue only what is long overdue is enqueued`() async {
@@ -70,7 +75,7 @@ struct SweepTests {
   @Test func `what the broker did not confirm is left to the next look`() async {
     let due = DueJobs(jobs: [job("a"), job("b"), job("c")])
     #expect(await sweep(.success(due), refusesFrom: 1).run() == Sweep.Look(count: 1))
-    #expect(trace.published.map(\.body) == [job("a").encoded])
+    #expect(trace.published.map(\.body) == [job("a").job.encoded])
   }
 
   @Test func `a sweep that meets its limit goes on as soon as the workers have nearly emptied the queue`() async {
@@ -92,9 +97,13 @@ struct SweepTests {
   }
 
   @Test func `a job in bulk goes back into its own queue`() async {
-    let bulk = Job(
-      synchronizationId: "b", publisherId: 1, customerId: "7", transactionId: "100", lane: .bulk, registeredAt: 1)
-    #expect(await sweep(.success(DueJobs(jobs: [bulk]))).run().count == 1)
+    #expect(await sweep(.success(DueJobs(jobs: [job("b", lane: .bulk)]))).run().count == 1)
     #expect(trace.published.map(\.routingKey) == ["cs.jobs.bulk"])
+  }
+
+  @Test func `jobs that a person hurries are no repair`() async {
+    let due = DueJobs(jobs: [job("a", isHurried: true), job("b"), job("c", isHurried: true)])
+    #expect(await sweep(.success(due)).run() == Sweep.Look(count: 1, hurried: 2))
+    #expect(trace.published.count == 3)
   }
 }

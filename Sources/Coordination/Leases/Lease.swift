@@ -41,7 +41,7 @@ public indirect enum LeaseAnswer: Sendable, Equatable {
   ///
   /// - Parameter copy: names the copy of the job that must stay at the broker.
   case inLine(Duration, copy: String)
-  /// The delivery is a copy of the job, and another message has taken its place.
+  /// Another message has taken the delivery's place: it is a copy of the job, or of an earlier run.
   case superseded
   /// The synchronization is finalized. The outbox has its event until the broker has confirmed it.
   case finalized

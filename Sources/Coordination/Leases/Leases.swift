@@ -34,12 +34,14 @@ public final class Leases {
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
   ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
   ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
+  ///   - run: the run that the delivery is for. An earlier one than the present one is superseded.
   ///   - mayCall: whether a call that is free may be the job's. Otherwise the job joins the line, if it needs a call.
   public func take(
     _ job: Job, attempt: Int = 1, copy: JobCopy = JobCopy(), for duration: Duration, sweepAfter: Duration,
-    isDelivered: Bool = true, wasRedelivered: Bool = false, places: [CallPlace] = [], mayCall: Bool = true
+    isDelivered: Bool = true, wasRedelivered: Bool = false, places: [CallPlace] = [], mayCall: Bool = true,
+    run: Int64 = 0
   ) async throws -> LeaseAnswer {
-    let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places, mayCall)
+    let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places, mayCall, run)
     let reply = try await redis.run(call)
     guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply.array ?? [], "take lease") }
     return answer
@@ -47,7 +49,7 @@ public final class Leases {
 
   private func taking(
     _ job: Job, _ attempt: Int, _ copy: JobCopy, _ duration: Duration, _ sweepAfter: Duration, _ isDelivered: Bool,
-    _ wasRedelivered: Bool, _ places: [CallPlace], _ mayCall: Bool
+    _ wasRedelivered: Bool, _ places: [CallPlace], _ mayCall: Bool, _ run: Int64
   ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.takeLease.call(
@@ -67,6 +69,7 @@ public final class Leases {
         "age": String(job.registeredAt), "attempt": String(attempt), "isDelivered": isDelivered ? "1" : "0",
         "isCopy": copy.isDelivered ? "1" : "0", "copy": copy.id, "countsForCustomer": job.countsForCustomer ? "1" : "0",
         "urgency": CallUrgency(of: job.lane).rawValue, "mayCall": mayCall ? "1" : "0",
+        "run": String(run),
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
@@ -150,7 +153,7 @@ extension RedisScript {
     arguments: [
       "prefix", "duration", "claim", "member", "sweepAfter", "customer", "party", "transaction", "job", "traceparent",
       "kind", "wasRedelivered", "publisher", "age", "attempt", "isDelivered", "isCopy", "copy",
-      "countsForCustomer", "urgency", "mayCall",
+      "countsForCustomer", "urgency", "mayCall", "run",
     ],
     moreArguments: "firstBudget",
     """
@@ -159,6 +162,7 @@ extension RedisScript {
       if not status then
         redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
           'job', job, 'traceparent', traceparent, 'kind', kind)
+        if run ~= '0' then redis.call('HSET', synchronizationKey, 'run', run) end
         noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
       end
       if not holder then
@@ -198,7 +202,7 @@ extension RedisScript {
     end
 
     local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held',
-      'recordVersion', 'deliveries', 'line', 'copy', 'joined')
+      'recordVersion', 'deliveries', 'line', 'copy', 'joined', 'run')
     local refusal = newer(synchronizationKey, known[6])
     if refusal then return refusal end
     local status = known[1]
@@ -208,6 +212,7 @@ extension RedisScript {
     end
     if status == 'finalized' then return {'finalized'} end
     if status and isCopy == '1' and known[9] ~= copy then return {'superseded'} end
+    if tonumber(run) < tonumber(known[11] or 0) then return {'superseded'} end
     local millis, micros = clock()
     local kept = redis.call('MGET', transactionKey, claimKey)
     refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])

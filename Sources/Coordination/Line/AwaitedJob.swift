@@ -13,10 +13,13 @@ public struct AwaitedJob: Sendable {
   /// How long it was in the line.
   public let waited: Duration
   public let lease: Lease
+  /// Its run, for the messages that follow.
+  public let run: Int64
 
   /// Creates a value.
-  public init(job: Job, attempt: Int, copy: String, waited: Duration, lease: Lease) {
+  public init(job: Job, attempt: Int, copy: String, waited: Duration, lease: Lease, run: Int64 = 0) {
     (self.job, self.attempt, self.copy, self.waited, self.lease) = (job, attempt, copy, waited, lease)
+    self.run = run
   }
 }
 
@@ -52,7 +55,8 @@ public struct AwaitedJobs: Sendable {
       jobs.append(
         AwaitedJob(
           job: job, attempt: attempt, copy: parts[at: 2].string ?? "",
-          waited: .milliseconds(min(max(0, parts[at: 3].integer ?? 0), 30 * 86_400_000)), lease: lease))
+          waited: .milliseconds(min(max(0, parts[at: 3].integer ?? 0), 30 * 86_400_000)), lease: lease,
+          run: max(0, parts[at: 5].string.flatMap { Int64($0) } ?? 0)))
     }
   }
 }

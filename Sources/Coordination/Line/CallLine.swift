@@ -84,7 +84,7 @@ extension RedisScript {
       if not job.member then return nil, false end
       local key = prefix .. 'sync:' .. job.member
       local state = redis.call('HMGET', key, 'status', 'job', 'transaction', 'line', 'recordVersion', 'crashes', 'copy',
-        'attempt', 'joined', 'deliveries')
+        'attempt', 'joined', 'deliveries', 'run')
       if newer(key, state[5]) then return nil, true end
       if not state[1] or state[1] == 'finalized' or not state[2] or state[4] ~= name then return nil, false end
       local transactionKey = prefix .. 'transaction:' .. job.publisher .. ':' .. state[3]
@@ -93,7 +93,7 @@ extension RedisScript {
       local last, untilWhen, freshUntil = readRecord(kept)
       if not last then return nil, false end
       return {key = key, transactionKey = transactionKey, job = state[2], crashes = tonumber(state[6] or 0),
-        copy = state[7] or '', attempt = state[8] or '1', joined = state[9] or millis, deliveries = state[10] or 1,
+        copy = state[7] or '', attempt = state[8] or '1', joined = state[9] or millis, deliveries = state[10] or 1, run = state[11] or '0',
         kept = kept, isBusy = tonumber(untilWhen) > millis, isFresh = tonumber(freshUntil) > millis}
     end
 
@@ -158,7 +158,8 @@ extension RedisScript {
           found[#found + 1] = {synchronization.job, synchronization.attempt, synchronization.copy,
             millis - synchronization.joined,
             giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept, micros,
-              synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries)}
+              synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries),
+            synchronization.run}
           return true
         end
       end

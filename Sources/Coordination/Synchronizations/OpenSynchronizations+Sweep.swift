@@ -7,14 +7,14 @@ import Redis
 /// The findings of a sweep.
 public struct DueJobs: Sendable, Equatable {
   /// The jobs that the sweep must enqueue again.
-  public var jobs: [Job] = []
+  public var jobs: [DueJob] = []
   /// How many synchronizations only a newer process can read. Such a process will enqueue them.
   public var newer = 0
   /// How many synchronizations hold no readable job.
   public var unreadable = 0
 
   /// Creates the findings of a sweep.
-  public init(jobs: [Job] = [], newer: Int = 0, unreadable: Int = 0) {
+  public init(jobs: [DueJob] = [], newer: Int = 0, unreadable: Int = 0) {
     (self.jobs, self.newer, self.unreadable) = (jobs, newer, unreadable)
   }
 }
@@ -42,9 +42,11 @@ extension OpenSynchronizations {
       throw RedisError.unexpected(reply.array ?? [], "sweep")
     }
     var due = DueJobs(newer: Int(newer))
-    for text in texts {
+    for row in texts {
+      let fields = row.array ?? []
       do {
-        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8), limits: .own), doors: doors))
+        let job = try Job(JSONText(Array((fields[at: 0].string ?? "").utf8), limits: .own), doors: doors)
+        due.jobs.append(DueJob(job, run: fields[at: 1].integer ?? 0, isHurried: fields[at: 2].integer == 1))
       } catch is Job.NewerFormat {
         due.newer += 1
       } catch {
@@ -61,7 +63,9 @@ extension RedisScript {
     """
     local millis = clock()
     local jobs, newerCount = {}, 0
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'LIMIT', 0, limit)) do
+    local due = redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'WITHSCORES', 'LIMIT', 0, limit)
+    for index = 1, #due, 2 do
+      local member = due[index]
       local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion')
       if newer(member, state[3]) then
         redis.call('ZADD', openKey, millis + interval, member)
@@ -70,7 +74,8 @@ extension RedisScript {
         redis.call('ZREM', openKey, member)
       else
         redis.call('ZADD', openKey, millis + interval, member)
-        jobs[#jobs + 1] = state[2]
+        local run = redis.call('HINCRBY', prefix .. member, 'run', 1)
+        jobs[#jobs + 1] = {state[2], run, due[index + 1] == '1' and 1 or 0}
       end
     end
     return {jobs, newerCount}

@@ -12,7 +12,7 @@ import Service
 protocol JobLeases {
   func take(
     _ job: Job, attempt: Int, copy: JobCopy, for duration: Duration, sweepAfter: Duration, isDelivered: Bool,
-    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool
+    wasRedelivered: Bool, places: [CallPlace], mayCall: Bool, run: Int64
   ) async throws -> LeaseAnswer
   func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration

@@ -43,7 +43,7 @@ extension JobRun {
     do {
       let message = JobMessage.message(
         job, attempt: next, queue: queue, due: delay.due,
-        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery), copy: name)
+        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery), copy: name, run: number)
       try await dependencies.broker.publishSurely(message)
       if name == nil { await forgetCopy() }
       received.acknowledge()

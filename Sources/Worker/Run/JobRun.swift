@@ -23,6 +23,8 @@ final class JobRun {
   let dependencies: Dependencies
   let received: any JobDelivery
   let attempt: Int
+  /// Which run of the job this is, for the messages that follow.
+  let number: Int64
   let log: Log
   /// The copy of the job at the broker, while it is in the line.
   let copy: JobCopy
@@ -41,7 +43,7 @@ final class JobRun {
   convenience init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
     let (job, attempt) = try JobMessage.read(received.delivery, doors: dependencies.doors)
     let copy = JobMessage.copy(received.delivery).map(JobCopy.init(delivered:)) ?? JobCopy()
-    self.init(job, attempt, copy, received, dependencies)
+    self.init(job, attempt, copy, JobMessage.run(received.delivery), received, dependencies)
   }
 
   /// Prepares the run of a job out of the line.
@@ -52,16 +54,17 @@ final class JobRun {
     with dependencies: Dependencies
   ) {
     let copy = awaited.copy.isEmpty ? JobCopy() : JobCopy(delivered: awaited.copy)
-    self.init(awaited.job, awaited.attempt, copy, received, dependencies)
+    self.init(awaited.job, awaited.attempt, copy, awaited.run, received, dependencies)
     begin(awaited.lease, askedAt: start)
     comesWithLease = true
     jobPlace = dependencies.places.hold(job.publisherId, job.lane)
   }
 
   private init(
-    _ job: Job, _ attempt: Int, _ copy: JobCopy, _ received: any JobDelivery, _ dependencies: Dependencies
+    _ job: Job, _ attempt: Int, _ copy: JobCopy, _ number: Int64, _ received: any JobDelivery,
+    _ dependencies: Dependencies
   ) {
-    (self.job, self.attempt, self.copy, self.received) = (job, attempt, copy, received)
+    (self.job, self.attempt, self.copy, self.number, self.received) = (job, attempt, copy, number, received)
     self.dependencies = dependencies
     log = dependencies.log.with([
       "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
@@ -165,7 +168,8 @@ final class JobRun {
         job, attempt: attempt, copy: copy, for: dependencies.settings.leaseDuration,
         sweepAfter: dependencies.settings.sweepAfter, isDelivered: lease.fence == 0,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
-        places: AppPlace.askable(places, at: now).map(\.call), mayCall: jobPlace != nil)
+        places: AppPlace.askable(places, at: now).map(\.call), mayCall: jobPlace != nil,
+        run: number)
       return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])

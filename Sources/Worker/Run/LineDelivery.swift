@@ -20,7 +20,8 @@ final class LineDelivery: JobDelivery {
 
   private static func message(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies) -> AMQPMessage {
     let queue = line.topology.jobs(awaited.job.lane)
-    return JobMessage.message(awaited.job, attempt: awaited.attempt, queue: queue, copy: awaited.copy)
+    return JobMessage.message(
+      awaited.job, attempt: awaited.attempt, queue: queue, copy: awaited.copy, run: awaited.run)
   }
 
   /// Does nothing: there is no message in hand.

@@ -18,8 +18,10 @@ import Observability
 struct Sweep {
   /// What a look has done.
   struct Look: Equatable {
-    /// How many jobs it has enqueued again.
+    /// How many jobs it has enqueued again that no queue held.
     var count = 0
+    /// How many more it has enqueued because a person asked for it.
+    var hurried = 0
     /// Whether there is more to do: it met its limit, or waits for the workers.
     var goesOn = false
   }
@@ -51,8 +53,9 @@ struct Sweep {
       let due = try await dueJobs(waiting > 0 && !isFilling ? interval * 10 : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
-      let count = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
-      return Look(count: count, goesOn: count > 0 && due.jobs.count >= Self.mostAtOnce)
+      var look = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
+      look.goesOn = look.count + look.hurried > 0 && due.jobs.count >= Self.mostAtOnce
+      return look
     } catch {
       log.warning("sweep failed", ["cause": .failure(error)])
       return Look()
@@ -60,21 +63,25 @@ struct Sweep {
   }
 
   /// - Returns: how many jobs the broker has confirmed. The next look at the others finds them again.
-  private func enqueue(_ jobs: [Job], named most: Int) async -> Int {
+  private func enqueue(_ jobs: [DueJob], named most: Int) async -> Look {
     // All at once: each waits for its confirm.
-    let sent = jobs.enumerated().map { place, job in
-      Task { @LoopActor in await enqueue(job, isNamed: place < most) }
+    let sent = jobs.enumerated().map { place, due in
+      Task { @LoopActor in await enqueue(due, isNamed: place < most) }
     }
-    var count = 0
-    for one in sent where await one.value { count += 1 }
-    if count > most { log.warning("enqueued again", ["jobs": .int(Int64(count))]) }
-    return count
+    var look = Look()
+    for (due, one) in zip(jobs, sent) where await one.value {
+      if due.isHurried { look.hurried += 1 } else { look.count += 1 }
+    }
+    if look.count > most { log.warning("enqueued again", ["jobs": .int(Int64(look.count))]) }
+    if look.hurried > 0 { log.info("hurried", ["jobs": .int(Int64(look.hurried))]) }
+    return look
   }
 
-  private func enqueue(_ job: Job, isNamed: Bool) async -> Bool {
+  private func enqueue(_ due: DueJob, isNamed: Bool) async -> Bool {
+    let job = due.job
     do {
-      try await publish(JobMessage.message(job, attempt: 1, queue: topology.jobs(job.lane)))
-      guard isNamed else { return true }
+      try await publish(JobMessage.message(job, attempt: 1, queue: topology.jobs(job.lane), run: due.run))
+      guard isNamed, !due.isHurried else { return true }
       log.warning(
         "enqueued again",
         ["synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text)])

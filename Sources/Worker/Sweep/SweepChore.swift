@@ -37,6 +37,7 @@ extension Sweep {
         }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, log: log)
       let found = await sweep.run(isFilling: filling.isOn)
       metrics.swept.add(Double(found.count))
+      metrics.hurried.add(Double(found.hurried))
       filling.goesOn(found.goesOn)
       if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
     }

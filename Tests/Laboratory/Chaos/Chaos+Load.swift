@@ -75,15 +75,27 @@ extension Chaos {
   private func attempt(
     _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
   ) async -> History.Registration {
+    if let customer { chosen[transaction] = customer }
     // A purchase belongs to the first customer who registers it. One of ten registrations names another customer.
     let most = Self.mostPublishers
-    let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % most } + 1
+    let regular = regularCustomer(of: transaction)
     let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + most : regular)
     let sentAt = unixMilliseconds()
     let answer = await answer(id, transaction, customer, gateway)
     return History.Registration(
       id: id, transaction: transaction, customer: customer, sentAt: sentAt, answeredAt: unixMilliseconds(),
       answer: answer)
+  }
+
+  /// Who registers a transaction, unless the scenario names somebody: a customer of the same publisher as whom the
+  /// scenario has named.
+  private func regularCustomer(of transaction: String) -> Int {
+    let most = Self.mostPublishers
+    if let chosen = chosen[transaction] {
+      let publisher = publisher(of: String(chosen))
+      return (1...most).first { self.publisher(of: String($0)) == publisher } ?? 1
+    }
+    return transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % most } + 1
   }
 
   private func answer(

@@ -51,6 +51,8 @@ final class Chaos {
   private(set) var goesOn = false
   /// The gateways that a load balancer would use. A restarted gateway is missing until it says that it is ready.
   private(set) var usable = Set(gateways)
+  /// The customers that the scenario has named for transactions.
+  var chosen: [String: Int] = [:]
   var statusReads: [Task<Void, Never>] = []
   var webhooksRead = 0
   var eventsRead = 0

@@ -157,6 +157,7 @@ extension Chaos {
   /// - Returns: whether the gateway said that the outcome is unknown, and how to settle it.
   private func registerUnsurely(_ id: String, _ transaction: String, _ gateway: String) async -> Bool {
     let sentAt = unixMilliseconds()
+    chosen[transaction] = 60
     var answer = History.Answer.unknown
     var isUnsure = false
     if let response = try? await fleet.register(

@@ -1,0 +1,35 @@
+public import Domain
+
+/// Which of the jobs that wait a person means, by value.
+public struct JobFilter: Sendable, Equatable {
+  /// Why it is retrying.
+  public var cause: RetryCause?
+  public var publisher: Int64?
+  /// The bundle id of an app.
+  public var app: String?
+  /// Only jobs that were registered at least so long ago.
+  public var olderThan: Duration?
+
+  /// Creates a filter that takes all jobs that are retrying.
+  public init() {}
+
+  /// Whether a job is one of those.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - apps: the bundle ids of a publisher's apps. They count while no run has found out which one it is.
+  public func matches(_ open: OpenJob, at now: Int64, apps: (Int64) -> Set<String>) -> Bool {
+    guard open.status == .retrying else { return false }
+    if let cause, open.cause != cause { return false }
+    if let publisher, open.job.publisherId != publisher { return false }
+    if let olderThan {
+      let (age, isFar) = now.subtractingReportingOverflow(open.job.registeredAt)
+      if isFar || .milliseconds(max(0, age)) < olderThan { return false }
+    }
+    guard let app else { return true }
+    if let place = open.place, !place.isEmpty {
+      return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.utf8)
+    }
+    return apps(open.job.publisherId).contains { $0.utf8.elementsEqual(app.utf8) }
+  }
+}

@@ -1,0 +1,18 @@
+public import Domain
+
+/// An open synchronization, as a person sees it who looks for jobs that wait.
+public struct OpenJob: Sendable, Equatable {
+  public let job: Job
+  public let status: Synchronization.Status
+  /// Why it is retrying.
+  public let cause: RetryCause?
+  /// The place where Apple knows the transaction, as `bundleId|environment`, if a run has found out.
+  public let place: String?
+  /// Its name in the list of open synchronizations.
+  let member: String
+
+  /// Creates a value.
+  public init(job: Job, status: Synchronization.Status, cause: RetryCause?, place: String?, member: String) {
+    (self.job, self.status, self.cause, self.place, self.member) = (job, status, cause, place, member)
+  }
+}
