@@ -1,9 +1,9 @@
-import AMQP
-import Domain
+public import AMQP
+public import Domain
 
 extension AMQPValue {
   /// The header of an event in the form of AMQP.
-  init(_ header: EventHeader) {
+  public init(_ header: EventHeader) {
     switch header {
     case .string(let text): self = .string(text)
     case .int(let number): self = .int(number)

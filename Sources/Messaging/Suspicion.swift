@@ -14,13 +14,22 @@ public struct Suspicion: Sendable, Equatable {
   public let isDeliveredAgain: Bool
   /// The name of the runs of this message: the same for each copy of it with the same ``crashes``, and another one for
   /// the next attempt. So no run counts in the header and in Redis.
-  public let name: String
+  ///
+  /// It takes two digests, which only a suspect needs.
+  public var name: String {
+    let parts = [eventId.text, endpointId.text, round, String(attempt), String(crashes)].map {
+      "\($0.utf8.count) \($0)"
+    }
+    return "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(body))[..<16])
+  }
 
+  private let body: [UInt8]
   private let eventId: EventId
   private let endpointId: EndpointId
   private let round: String
   private let attempt: Int
-  private let publisherId: Int64?
+  /// The publisher, as far as the headers tell it.
+  public let publisherId: Int64?
   private let topic: String
   private let version: Int64?
 
@@ -38,10 +47,7 @@ public struct Suspicion: Sendable, Equatable {
     publisherId =
       Delivery.notification(named: eventId)?.publisherId
       ?? headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
-    let parts = [eventId.text, endpointId.text, round, String(attempt), String(crashes)].map {
-      "\($0.utf8.count) \($0)"
-    }
-    name = "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(message.body))[..<16])
+    body = message.body
   }
 
   /// Whether a notifier may have died of it.

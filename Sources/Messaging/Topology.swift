@@ -43,6 +43,13 @@ public struct Topology: Sendable {
   }
   /// Events wait here for a notifier.
   public var deliveries: String { "\(prefix).notifier" }
+  /// Events that many others of their publisher come along with wait here for a notifier: few never stand behind many.
+  public func deliveries(_ crowd: EventCrowd) -> String {
+    switch crowd {
+    case .few: deliveries
+    case .burst, .flood: "\(deliveries).\(crowd.rawValue)"
+    }
+  }
   /// Deliveries that a notifier has given up, each with its reason.
   public var deadDeliveries: String { "\(prefix).notifier.dead" }
 
@@ -63,8 +70,8 @@ public struct Topology: Sendable {
   private var declarations: [(queue: String, arguments: [String: AMQPValue])] {
     [
       (deadJobs, dead), (deadDeliveries, dead), (notifications, hints),
-      (deliveries, work(deadLettersTo: deadDeliveries)),
-    ] + JobLane.allCases.map { (jobs($0), work(deadLettersTo: deadJobs)) }
+    ] + EventCrowd.allCases.map { (deliveries($0), work(deadLettersTo: deadDeliveries)) }
+      + JobLane.allCases.map { (jobs($0), work(deadLettersTo: deadJobs)) }
       + JobLane.allCases.flatMap { lane in delays.map { (jobDelay($0, lane), delay($0, then: jobs(lane))) } }
       + delays.map { (deliveryDelay($0), delay($0, then: deliveries)) }
   }

@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Domain
 public import EventLoop
 import HTTPClient
 import Ledger
@@ -26,31 +27,44 @@ public final class Notifier: Role {
       readiness: [
         ReadinessCheck("records") { recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger" }
       ], stop: { _ in recorder.close() })
-    let runs = DeliveryRuns(dependencies, parts.running)
-    let consumer = ServiceAdapter(
-      AMQPConsumer(
-        { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier consumes",
-        queue: parts.topology.deliveries, prefetch: most, onChange: context.observer(of: "consume"),
-        declare: context.declaring(parts.topology), handler: { runs.take($0) }), "rabbitmq consume")
+    let runs = DeliveryRuns(dependencies, parts.running, parts.line)
+    let consumers = EventCrowd.allCases.map { crowd in
+      ServiceAdapter(
+        AMQPConsumer(
+          { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier consumes \(crowd.rawValue)",
+          queue: parts.topology.deliveries(crowd), prefetch: most, onChange: context.observer(of: crowd.consumption),
+          declare: context.declaring(parts.topology), handler: { runs.take($0) }), "rabbitmq \(crowd.consumption)")
+    }
 
-    services = ServiceGroup([
-      HealthServer(
-        context, at: context.settings.notifier.listen,
-        checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness
-          + publisher.readiness
-          + consumer.readiness + runs.readiness),
-      // The clients. They close in the reverse order: what an attempt leaves to record is recorded before the ledger
-      // closes, and the slots are renewed until the last attempt has ended.
-      ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis, ledger, records,
-      dependencies.underWay, ServiceAdapter(parts.subscribers), publisher, ledger.schema, secretKeys,
-      // The channel closes when every acknowledgement is sent. No delivery comes after the first round of the stop.
-      consumer,
-      // What only repairs. Nothing waits for it.
-      parts.attemptLog, DeliverySweep.chore(parts), parts.outlet.lost, runs,
-    ])
+    services = ServiceGroup(
+      [
+        HealthServer(
+          context, at: context.settings.notifier.listen,
+          checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness
+            + publisher.readiness
+            + consumers.flatMap(\.readiness) + runs.readiness),
+        // The clients. They close in the reverse order: what an attempt leaves to record is recorded before the ledger
+        // closes, and the slots are renewed until the last attempt has ended.
+        ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis, ledger, records,
+        dependencies.underWay, ServiceAdapter(parts.subscribers), publisher, ledger.schema, secretKeys,
+        // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
+      ] + consumers + [
+        // What only repairs. Nothing waits for it.
+        parts.attemptLog, DeliverySweep.chore(parts), parts.outlet.lost, runs,
+      ])
   }
 
   public func start() async throws { try await services.start() }
 
   public func stop(grace: Duration) async { await services.stop(within: grace) }
+}
+
+extension EventCrowd {
+  /// The name of the connection that consumes the crowd's queue.
+  fileprivate var consumption: String {
+    switch self {
+    case .few: "consume"
+    case .burst, .flood: "consume \(rawValue)"
+    }
+  }
 }

@@ -37,8 +37,13 @@ final class NotifierMetrics {
   /// that the ledger does not have any more.
   static let dropped = "dropped"
 
-  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, unrecorded: @escaping @LoopActor () -> Double) {
+  init(
+    _ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, waiting: @escaping @LoopActor () -> Double,
+    unrecorded: @escaping @LoopActor () -> Double
+  ) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
+    metrics.gauge(
+      "countersign_deliveries_waiting", "Events in hand that wait for their publisher's turn.", read: waiting)
     metrics.gauge(
       "countersign_webhook_records_waiting", "Ends of attempts that the ledger does not have yet.", read: unrecorded)
     attempts = metrics.counter(

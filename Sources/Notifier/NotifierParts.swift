@@ -26,6 +26,8 @@ struct NotifierParts {
   let recorder: DeliveryRecorder
   /// The runs of deliveries.
   let running = RunningTasks()
+  /// The messages whose runs have not begun.
+  let line = StartingLine()
   let metrics: NotifierMetrics
 
   /// Makes the parts. Nothing is started.
@@ -48,6 +50,7 @@ struct NotifierParts {
     recorder = DeliveryRecorder(ledger.postgres) { failures.add($0) }
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [running] in Double(running.count) },
+      waiting: { [line] in Double(line.count) },
       unrecorded: { [recorder] in Double(recorder.waiting) })
     metrics.deadMessages.set(0, topology.deadDeliveries)
   }

@@ -2,6 +2,7 @@ public import Configuration
 public import Crypto
 public import Domain
 public import EventLoop
+public import Messaging
 public import Observability
 
 /// The settings and parts that every role shares.
@@ -57,6 +58,9 @@ public final class RoleContext {
 
   /// Whether the role has its one way out for events.
   var hasOutlet = false
+
+  /// The queues of events and deliveries, as this process uses them.
+  public private(set) lazy var deliveryQueues = DeliveryQueues(Topology(settings))
 
   /// Creates the context of one role.
   public init(

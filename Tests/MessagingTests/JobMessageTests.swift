@@ -194,6 +194,9 @@ struct TopologyTests {
     #expect(topology.deadJobs == "cs.jobs.dead")
     #expect(topology.events == "cs.events")
     #expect(topology.deliveries == "cs.notifier")
+    #expect(topology.deliveries(.few) == "cs.notifier")
+    #expect(topology.deliveries(.burst) == "cs.notifier.burst")
+    #expect(topology.deliveries(.flood) == "cs.notifier.flood")
     #expect(topology.deadDeliveries == "cs.notifier.dead")
     #expect(topology.jobDelay(.seconds(1)) == "cs.jobs.delay.1000")
     #expect(topology.jobDelay(.milliseconds(50)) == "cs.jobs.delay.50")
@@ -205,6 +208,7 @@ struct TopologyTests {
       Set(topology.queues)
         == Set(
           ["cs.jobs", "cs.jobs.bulk", "cs.jobs.dead", "cs.notifications", "cs.notifier", "cs.notifier.dead"]
+            + ["cs.notifier.burst", "cs.notifier.flood"]
             + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.jobs.bulk.delay.\($0)000" }
             + delays.map { "cs.notifier.delay.\($0)000" }))
   }

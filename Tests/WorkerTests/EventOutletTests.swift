@@ -61,7 +61,7 @@ struct EventOutletTests {
     let missed = OwedEvents.Missed(eventId: "evt_0", subscriber: "billing", cause: "full", pause: .seconds(5))
     var owed: [OwedEvents.Missed] = []
     let outlet = EventOutlet(
-      bench.broker, queue: "own",
+      bench.broker, queue: { _ in "own" },
       EventOutlet.Subscribers(
         publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },
@@ -89,7 +89,7 @@ struct EventOutletTests {
   @Test func `a late event goes to subscribers only when the own queue has it`() async throws {
     var copied: [String] = []
     let outlet = EventOutlet(
-      bench.broker, queue: "own",
+      bench.broker, queue: { _ in "own" },
       EventOutlet.Subscribers(
         publish: {
           copied.append($0.id.text)

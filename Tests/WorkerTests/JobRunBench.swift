@@ -63,7 +63,7 @@ final class JobRunBench {
       },
       clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
       outlet: EventOutlet(
-        broker, queue: "cs.notifier", EventOutlet.Subscribers(), Log(level: .error),
+        broker, queue: { _ in "cs.notifier" }, EventOutlet.Subscribers(), Log(level: .error),
         onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
         onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)))
     dependencies.onJoin = { [unowned self] in joined += 1 }

@@ -80,7 +80,7 @@ class Claims(unittest.TestCase):
         ("docs/internals/verification.md", "`tryLater`\nis not used yet",
          "Sources/AppStore/Verification/Verdict.swift", r"case tryLater"),
         ("docs/concepts/purchase.md", "The event goes to the notifiers' queue by its name",
-         "Sources/Service/Events/RoleContext+Events.swift", r"queue: Topology\(settings\)\.deliveries"),
+         "Sources/Service/Events/RoleContext+Events.swift", r"queues = deliveryQueues\] in queues\.next"),
     ]
 
     def test_what_the_pages_claim_is_in_the_code(self):

@@ -95,6 +95,9 @@ extension RedisScript {
   /// The rate has room for a tenth of a second. An attempt that finds no room gets a planned time, each later than the
   /// one before. So no attempt comes in vain, and no new attempt overtakes a planned one. A copy of a message gets the
   /// same time. So only an attempt that the notifier will make has a turn. A changed rate makes new plans.
+  ///
+  /// Slots whose lease is over are taken away when their places are needed. The first slot sets the expiry of the set,
+  /// and some of the later ones do. If a set expires too early, its endpoint may once get more attempts at a time.
   fileprivate static let takeSlot = RedisScript(
     "take slot", functions: [.clock, .pace], keys: ["slotsKey", "paceKey", "plansKey"],
     arguments: ["slot", "lease", "maxConcurrency", "maxPerSecond", "isPlanned"],
@@ -133,13 +136,18 @@ extension RedisScript {
       return turn and math.ceil((turn - micros) / 1000)
     end
 
-    redis.call('ZREMRANGEBYSCORE', slotsKey, '-inf', now)
-    if redis.call('ZSCORE', slotsKey, slot) then return {'under way', 0, now} end
-    if redis.call('ZCARD', slotsKey) >= tonumber(maxConcurrency) then return {'full', 0, now} end
+    local own = redis.call('ZSCORE', slotsKey, slot)
+    if own and tonumber(own) > now then return {'under way', 0, now} end
+    local taken = redis.call('ZCARD', slotsKey)
+    if taken >= tonumber(maxConcurrency) then
+      redis.call('ZREMRANGEBYSCORE', slotsKey, '-inf', now)
+      taken = redis.call('ZCARD', slotsKey)
+      if taken >= tonumber(maxConcurrency) then return {'full', 0, now} end
+    end
     local wait = tonumber(maxPerSecond) > 0 and plan()
     if wait then return {'planned', wait, now} end
     redis.call('ZADD', slotsKey, now + lease, slot)
-    redis.call('PEXPIRE', slotsKey, 600000)
+    if taken == 0 or micros % 16 == 0 then redis.call('PEXPIRE', slotsKey, 600000) end
     return {'taken', 0, now}
     """)
 

@@ -185,7 +185,9 @@ final class NotificationIntake {
     guard publisher.isReady else { return }
     let messages =
       [NotificationMessage.message(row.publisherId, row.uuid, queue: topology.notifications)]
-      + row.forwards.compactMap { Delivery(row.key, to: $0)?.message(queue: topology.deliveries) }
+      + row.forwards.compactMap {
+        Delivery(row.key, to: $0)?.message(queue: context.deliveryQueues.next(of: row.publisherId))
+      }
     for message in messages {
       Task.immediate { @LoopActor in try? await publisher.publish(message) }
     }

@@ -120,7 +120,7 @@ extension WebhookAPI {
 
   private func publish(_ delivery: Delivery) async throws(Problem) {
     do {
-      let message = delivery.message(queue: topology.deliveries)
+      let message = delivery.message(queue: context.deliveryQueues.next(of: delivery.publisherId))
       try await queue.publish(message, timeout: context.settings.gateway.publishTimeout)
     } catch {
       context.log.warning("publish failed", ["cause": .failure(error)])

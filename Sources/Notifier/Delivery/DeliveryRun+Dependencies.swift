@@ -69,8 +69,10 @@ extension DeliveryRun.Dependencies {
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: whether the broker has it.
   func enqueue(_ delivery: Delivery, now: Int64, _ log: Log) async -> Bool {
-    var queue = topology.deliveries
-    if case .tier(let tier) = DeliveryDelayQueue(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
+    let queue =
+      if case .tier(let tier) = DeliveryDelayQueue(due: delivery.due, now: now) { topology.deliveryDelay(tier) } else {
+        context.deliveryQueues.next(of: delivery.publisherId)
+      }
     return await publish(delivery.message(queue: queue), log)
   }
 
@@ -86,7 +88,7 @@ extension DeliveryRun.Dependencies {
         copy.isPlanned = false
         copy.parks = 0
         copy.misses = 0
-        return copy.message(queue: topology.deliveries)
+        return copy.message(queue: context.deliveryQueues.next(of: copy.publisherId))
       }
       let publishing = copies.map { copy in Task { @LoopActor in await publish(copy, log) } }
       var isSpread = true

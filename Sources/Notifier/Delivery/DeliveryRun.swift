@@ -16,19 +16,25 @@ import Service
 final class DeliveryRun {
   let dependencies: DeliveryRun.Dependencies
   let received: AMQPConsumer.Received
+  private let suspicion: Suspicion
+  private let start: StartingLine.Start
 
   /// If more endpoints get an event, each gets its own message.
   private static let mostAtOnce = 10
 
   var context: RoleContext { dependencies.context }
 
-  init(_ received: AMQPConsumer.Received, with dependencies: Dependencies) {
+  init(
+    _ received: AMQPConsumer.Received, _ suspicion: Suspicion, _ start: StartingLine.Start,
+    with dependencies: Dependencies
+  ) {
     self.dependencies = dependencies
     self.received = received
+    self.suspicion = suspicion
+    self.start = start
   }
 
   func run() async {
-    let suspicion = Suspicion(received.delivery)
     if suspicion.isSuspect { return await run(suspicion) }
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runOnce()
@@ -62,6 +68,7 @@ final class DeliveryRun {
       return await dependencies.publish(delivery.message(queue: queue), context.log)
     }
     dependencies.almostDue += 1
+    start.end()
     do {
       defer { dependencies.almostDue -= 1 }
       try await EventLoop.sleep(for: time)
@@ -82,7 +89,7 @@ final class DeliveryRun {
         guard let endpoint = try await dependencies.directory.endpoint(id, of: publisher) else {
           return await buryGone(delivery, id)
         }
-        return await EndpointRun(dependencies, delivery, endpoint).run()
+        return await EndpointRun(dependencies, delivery, endpoint, start).run()
       }
       found = try await dependencies.directory.endpoints(
         of: publisher, topic: delivery.topic, environment: delivery.environment(context.doors))
@@ -111,12 +118,12 @@ final class DeliveryRun {
     let (endpoints, look) = (found.entries, found.look)
     // From here on each endpoint's delivery is a suspect of its own: only one of them may be guilty.
     if delivery.crashes >= Suspects.aloneFrom { return await spread(delivery, look) }
-    if endpoints.count == 1 { return await EndpointRun(dependencies, delivery, endpoints[0], among: look).run() }
+    if endpoints.count == 1 { return await EndpointRun(dependencies, delivery, endpoints[0], start, among: look).run() }
     guard 1...Self.mostAtOnce ~= endpoints.count else { return await spread(delivery, look) }
     // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
     // at once and cancels them with itself.
     let attempts = endpoints.map { endpoint in
-      Task { @LoopActor in await EndpointRun(dependencies, delivery, endpoint, among: look).run() }
+      Task { @LoopActor in await EndpointRun(dependencies, delivery, endpoint, start, among: look).run() }
     }
     return await withTaskCancellationHandler {
       var isSettled = true

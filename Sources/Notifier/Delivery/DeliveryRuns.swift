@@ -1,5 +1,6 @@
 import AMQP
 import EventLoop
+import Messaging
 import Observability
 import Service
 
@@ -8,22 +9,39 @@ import Service
 final class DeliveryRuns: RoleService {
   private let dependencies: DeliveryRun.Dependencies
   private let running: RunningTasks
+  private let line: StartingLine
 
-  /// - Parameter running: has the tasks of the runs.
-  init(_ dependencies: DeliveryRun.Dependencies, _ running: RunningTasks) {
-    (self.dependencies, self.running) = (dependencies, running)
+  /// - Parameters:
+  ///   - running: has the tasks of the runs.
+  ///   - line: has the messages whose runs have not begun.
+  init(_ dependencies: DeliveryRun.Dependencies, _ running: RunningTasks, _ line: StartingLine) {
+    (self.dependencies, self.running, self.line) = (dependencies, running, line)
   }
 
-  /// Begins the run of a message, also of one that comes while the consumer is being cancelled: otherwise the broker
-  /// gives it to another notifier.
+  /// Takes a message, also one that comes while the consumer is being cancelled: otherwise the broker gives it to
+  /// another notifier. Its run begins at its publisher's turn.
   func take(_ received: AMQPConsumer.Received) {
     if received.delivery.isRedelivered {
       dependencies.metrics.redeliveries.count()
       dependencies.context.log.info(
         "delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
     }
-    let run = DeliveryRun(received, with: dependencies)
-    running.start { await run.run() }
+    let suspicion = Suspicion(received.delivery)
+    // A suspect has a line of its own.
+    if suspicion.isSuspect { return begin(received, suspicion, .free) }
+    line.join(
+      suspicion.publisherId ?? 0,
+      StartingLine.Waiting(
+        begin: { [self] in begin(received, suspicion, $0) }, giveBack: { received.requeue() }))
+  }
+
+  private func begin(_ received: AMQPConsumer.Received, _ suspicion: Suspicion, _ start: StartingLine.Start) {
+    let run = DeliveryRun(received, suspicion, start, with: dependencies)
+    running.start {
+      await run.run()
+      // Before the task ends: the last task of all must not end while messages wait.
+      start.end()
+    }
   }
 
   /// Does nothing: the consumer starts the runs.
@@ -35,6 +53,7 @@ final class DeliveryRuns: RoleService {
   func stop(within grace: Duration) async {
     close()
     await running.finish(within: grace)
+    line.giveBack()
   }
 
   /// Whether the notifier takes deliveries until further notice.

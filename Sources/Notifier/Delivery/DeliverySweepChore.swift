@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Domain
 import EventLoop
 import Ledger
 import Messaging
@@ -46,10 +47,17 @@ extension DeliverySweep {
       isReady: { patience.mayLook(isReady: deliveries.isReady, at: .now) && publisher.isReady },
       look: {
         guard let channel = publisher.channel else { return }
+        let queues = context.deliveryQueues
         let sweep = DeliverySweep(
           overdue: { try await deliveries.overdue(by: $0, limit: batch) },
-          waiting: { Int(try await channel.declareQueue(topology.deliveries, passive: true).messages) },
-          publish: { try await publisher.publish($0.message(queue: topology.deliveries)) }, after: after,
+          waiting: {
+            var waiting = 0
+            for crowd in EventCrowd.allCases {
+              waiting += Int(try await channel.declareQueue(topology.deliveries(crowd), passive: true).messages)
+            }
+            return waiting
+          },
+          publish: { try await publisher.publish($0.message(queue: queues.next(of: $0.publisherId))) }, after: after,
           log: context.log)
         let result = await sweep.run()
         metrics.swept.add(Double(result.enqueued))

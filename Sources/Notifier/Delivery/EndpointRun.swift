@@ -26,14 +26,16 @@ final class EndpointRun {
   /// The endpoints that get the event, if the message is for all of them; `nil` if it is for one.
   let look: EndpointLook?
   let log: Log
+  private let start: StartingLine.Start
 
   var context: RoleContext { dependencies.context }
 
   init(
     _ dependencies: DeliveryRun.Dependencies, _ delivery: Delivery, _ entry: EndpointDirectory.Entry,
-    among look: EndpointLook? = nil
+    _ start: StartingLine.Start, among look: EndpointLook? = nil
   ) {
     self.look = look
+    self.start = start
     let endpoint = entry.endpoint
     self.dependencies = dependencies
     self.delivery = delivery
@@ -50,7 +52,7 @@ final class EndpointRun {
   /// - Returns: whether the notifier has delivered, delayed or buried the event, so that this message may go.
   func run() async -> Bool {
     let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
-    switch await dependencies.lanes.enter(name, limit: endpoint.maxConcurrency) {
+    switch await dependencies.lanes.enter(name, limit: endpoint.maxConcurrency, onWait: { [start] in start.end() }) {
     case .handBack: return false
     case .park(let parked):
       let wait = parked.waited + (parked.isOfEndpoint ? parked.time : .zero)
@@ -173,6 +175,7 @@ final class EndpointRun {
   }
 
   private func attempt(_ content: Content, _ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
+    start.end()
     let number = dependencies.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(dependencies, delivery, endpoint, content, waited: pass.waited).send()
     if let fatal = context.faults.crashDelivery, delivery.synchronizationId == fatal { abort() }

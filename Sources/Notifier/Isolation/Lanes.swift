@@ -80,7 +80,9 @@ final class Lanes {
   var count: Int { entries.count }
 
   /// Asks for an attempt, and waits a moment for it if its turn is near.
-  func enter(_ name: Name, limit: Int) async -> Answer {
+  ///
+  /// - Parameter onWait: called before each wait.
+  func enter(_ name: Name, limit: Int, onWait: @LoopActor () -> Void = {}) async -> Answer {
     clean()
     var entry = entries[name] ?? Entry()
     entries[name] = entry
@@ -102,6 +104,7 @@ final class Lanes {
       case .park(let time): return .park(Parked(time: time, isOfEndpoint: false, waited: waited))
       case .wait:
         numberOfShare = numberOfShare ?? share.line.join(turn)
+        onWait()
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
         continue
       }
@@ -127,6 +130,7 @@ final class Lanes {
         // A delivery of another endpoint may take the turn.
         if let number = numberOfShare { leave(share, number) }
         numberOfShare = nil
+        onWait()
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
         waited += now - start
       }

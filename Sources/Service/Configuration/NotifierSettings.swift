@@ -3,8 +3,8 @@ public import Transport
 /// The notifier: events in, webhooks out.
 public struct NotifierSettings: Sendable {
   public var listen: ListenAddress
-  /// Deliveries that one process holds; also the prefetch. It is much more than slow endpoints may take, so that they
-  /// delay no other endpoint.
+  /// Deliveries that one process holds of each of its three queues; also the prefetch. It is much more than slow
+  /// endpoints may take, so that they delay no other endpoint.
   public var concurrency: Int
   /// Time for one attempt.
   public var timeout: Duration
@@ -33,7 +33,9 @@ public struct NotifierSettings: Sendable {
     listen = ListenAddress(
       reader, "notifier.listen", "127.0.0.1:9102", "Address and port of /livez, /readyz and /metrics.")
     concurrency = Int(
-      reader.int("notifier.concurrency", 1000, 1...10_000, "Deliveries that one process holds at a time."))
+      reader.int(
+        "notifier.concurrency", 1000, 1...10_000,
+        "Deliveries that one process holds of each of its three queues; also the most attempts at a time."))
     timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "Time for one attempt.")
     connectTimeout = reader.seconds(
       "notifier.connectTimeoutSeconds", 5, 0.1...120, "Time for an attempt to connect: DNS, TCP and TLS.")

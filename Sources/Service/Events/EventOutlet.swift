@@ -16,7 +16,7 @@ public import Observability
 @LoopActor
 public final class EventOutlet {
   private let broker: any MessageBroker
-  private let queue: String
+  private let queue: @LoopActor (Event) -> String
   private let subscribers: Subscribers
   private let log: Log
   private let onConfirm: @LoopActor (Event) -> Void
@@ -56,12 +56,12 @@ public final class EventOutlet {
   /// Creates an outlet.
   ///
   /// - Parameters:
-  ///   - queue: the fleet's own.
+  ///   - queue: the fleet's own for an event.
   ///   - onConfirm: called when the own queue has an event.
   ///   - settle: takes an event out of the outbox, by its id.
   ///   - onReduced: called for an event that tells less, because it would be too long.
   public init(
-    _ broker: any MessageBroker, queue: String, _ subscribers: Subscribers, _ log: Log,
+    _ broker: any MessageBroker, queue: @escaping @LoopActor (Event) -> String, _ subscribers: Subscribers, _ log: Log,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void,
     onReduced: @escaping @LoopActor (Event) -> Void
   ) {
@@ -108,7 +108,7 @@ public final class EventOutlet {
   private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) async {
     let early = isLate ? nil : subscribers.publish(event)
     do {
-      try await broker.publish(EventMessage.message(event, queue: queue))
+      try await broker.publish(EventMessage.message(event, queue: queue(event)))
     } catch {
       return log.warning("an event stays in the outbox", ["eventId": .string(event.id.text), "cause": .failure(error)])
     }

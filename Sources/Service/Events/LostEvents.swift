@@ -12,12 +12,12 @@ public final class LostEvents: RoleService {
   /// What the broker has confirmed last.
   public let recent = RecentEvents()
   private let broker: any MessageBroker
-  private let queue: String
+  private let queue: @LoopActor (Event) -> String
   private let log: Log
   private let running = RunningTasks()
 
-  /// - Parameter queue: the fleet's own.
-  init(_ broker: any MessageBroker, queue: String, _ log: Log) {
+  /// - Parameter queue: the fleet's own for an event.
+  init(_ broker: any MessageBroker, queue: @escaping @LoopActor (Event) -> String, _ log: Log) {
     (self.broker, self.queue, self.log) = (broker, queue, log)
   }
 
@@ -33,7 +33,7 @@ public final class LostEvents: RoleService {
   /// Publishes an event until the broker confirms it.
   public func tellAgain(_ event: Event) async {
     do {
-      try await broker.publishSurely(EventMessage.message(event, queue: queue))
+      try await broker.publishSurely(EventMessage.message(event, queue: queue(event)))
       recent.add(event)
     } catch {
       log.error("an event could not be told again", ["eventId": .string(event.id.text), "cause": .failure(error)])

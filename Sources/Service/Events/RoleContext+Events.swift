@@ -23,8 +23,9 @@ extension RoleContext {
     precondition(!hasOutlet, "the \(role) has a way out for events already")
     hasOutlet = true
     let outlet = EventOutlet(
-      publisher, queue: Topology(settings).deliveries, EventOutlet.Subscribers(subscribers), log, onConfirm: onConfirm,
-      settle: settle ?? settling(postgres), onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
+      publisher, queue: { [queues = deliveryQueues] in queues.next(of: $0.publisherId) },
+      EventOutlet.Subscribers(subscribers), log, onConfirm: onConfirm, settle: settle ?? settling(postgres),
+      onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
     return outlet
   }

@@ -44,6 +44,34 @@ struct TopologyTests {
     await connection.close()
   }
 
+  @Test func `few events of a quiet publisher do not stand behind a burst of another one`() async throws {
+    let topology = Topology(prefix: "test-\(UInt64.random(in: 0...UInt64.max))", delays: [.milliseconds(50)])
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
+    let channel = try await connection.openChannel()
+    try await topology.declare(on: channel)
+    try await channel.enableConfirms()
+    // The time stands still: the burst comes in one moment.
+    let queues = DeliveryQueues(topology, clock: { .zero })
+    func publish(_ name: String, of publisher: Int64) async throws {
+      try await channel.publish(
+        AMQPMessage(exchange: "", routingKey: queues.next(of: publisher), messageID: name, body: Array("{}".utf8)))
+    }
+    for number in 0..<5_000 { try await publish("burst \(number)", of: 1) }
+    try await publish("quiet", of: 2)
+
+    let few = Mailbox<String>(of: "few events")
+    try await channel.consume(topology.deliveries(.few), tag: "few") { few.put($0.properties.messageID ?? "") }
+    let first = try await few.wait(for: EventPaces.few + 1)
+    #expect(first == (0..<EventPaces.few).map { "burst \($0)" } + ["quiet"])
+    // Nothing of the burst is lost.
+    for (crowd, count) in [(EventCrowd.burst, EventPaces.burst - EventPaces.few), (.flood, 5_000 - EventPaces.burst)] {
+      #expect(try await channel.declareQueue(topology.deliveries(crowd), passive: true).messages == count)
+    }
+    try await channel.cancel("few")
+    for queue in topology.queues { try await channel.deleteQueue(queue) }
+    await connection.close()
+  }
+
   @Test func `an account that may not configure finds what is there, and names what is missing`() async throws {
     let servers = TestServers.current!
     let user = "reader-\(UInt32.random(in: 0...UInt32.max))"
