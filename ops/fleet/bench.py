@@ -10,6 +10,7 @@ from fleet.isolation_benchmark import isolation
 from fleet.ledger_benchmark import ledger
 from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
+from fleet.notifier_benchmark import notifier
 from fleet.stranger_benchmark import strangers
 from fleet.table import show
 from fleet.tls_benchmark import tls
@@ -31,7 +32,7 @@ BENCHMARKS = {
     "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0, (30, 0)),
     "growth": (benchmarks.growth, "the CPU of a job and the memory with a million queued, the CPU with eight workers",
                10_000, (125, 85)),
-    "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
+    "notifier": (notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
                  "another publisher", 10_000, (185, 12)),
     "notifications": (
         notifications, "Apple's notifications taken in, next to their statements alone; the delay to events", 8_000,

@@ -108,7 +108,8 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       let endpoint = count("--first-endpoint", 0)
       result = try await WebhookBenchmarks(backend: backend()).publish(
         count("--count", 10_000), from: count("--from", 0),
-        endpoints: endpoint..<endpoint + count("--endpoints", 100), perSecond: arguments.number("--rate", default: 0))
+        endpoints: endpoint..<endpoint + count("--endpoints", 100), perSecond: arguments.number("--rate", default: 0),
+        inOneQueue: count("--one-queue", 0) == 1)
     case "consume": result = try await WebhookBenchmarks(backend: backend()).consume(count("--count", 10_000))
     case "post":
       result = try await WebhookBenchmarks(backend: backend()).post(

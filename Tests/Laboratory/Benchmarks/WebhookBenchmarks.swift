@@ -69,12 +69,15 @@ struct WebhookBenchmarks {
   }
 
   /// Publishes events to some endpoints in turn, as fast as the broker takes them or at a rate.
+  ///
+  /// - Parameter inOneQueue: whether all go into the queue of few events, however many there are.
   func publish(
-    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double
+    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double, inOneQueue: Bool = false
   ) async throws -> [String: Double] {
     try await backend.open()
     let targets = (0..<count).map { endpoints.lowerBound + ($0 * 7) % endpoints.count }
     try await write((0..<count).map { message(first + $0, targets[$0]) }, of: targets)
+    let queues = DeliveryQueues(backend.topology)
     let start = Usage()
     var failure: (any Error)?
     var next = 0
@@ -85,8 +88,9 @@ struct WebhookBenchmarks {
             let number = next
             next += 1
             _ = try await start.due(number, perSecond: perSecond)
-            try await backend.publisher.publish(
-              message(first + number, targets[number]), timeout: .seconds(60))
+            var message = message(first + number, targets[number])
+            if !inOneQueue { message.routingKey = queues.next(of: Self.publisher(of: targets[number])) }
+            try await backend.publisher.publish(message, timeout: .seconds(60))
           }
         } catch { failure = error }
       }
@@ -106,9 +110,12 @@ struct WebhookBenchmarks {
       "result":"PURCHASE_SYNCHRONIZED","offerId":"S123123123_US","originalTransactionId":"1000000000000001",\
       "at":\(unixMilliseconds())}}
       """
+    let id = "evt_\(number)"
+    let attributes = CloudEventsAttributes.headers(
+      id: EventId(id), publisher: publisher, topic: "t\(endpoint)", at: unixMilliseconds())
     return AMQPMessage(
-      exchange: "", routingKey: backend.topology.deliveries, messageID: "evt_\(number)",
-      headers: [EventHeader.version: 1], body: Array(body.utf8))
+      exchange: "", routingKey: backend.topology.deliveries, messageID: id,
+      headers: attributes.merging([EventHeader.version: 1]) { $1 }.mapValues(AMQPValue.init), body: Array(body.utf8))
   }
 
   /// The broker's floor: takes events off the notifier's queue.
