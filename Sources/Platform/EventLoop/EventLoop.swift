@@ -175,6 +175,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   fileprivate func endTurn() {
     LoopActor.assumeIsolated {
       runEndings()
+      // After a long turn several may be overdue: libuv then runs them in the order in which they were armed.
+      if laterTimers.count > 1 { laterTimers.sort { $0.due < $1.due } }
       for timer in laterTimers { timer.arm() }
       laterTimers.removeAll(keepingCapacity: true)
       tellTurn()

@@ -16,6 +16,8 @@ public final class LoopTimer {
   /// When the timer is due by the loop's clock, in milliseconds, while it waits for the end of the turn.
   private var laterDue: UInt64?
   private var isPlanned = false
+  /// When a timer is due that waits for the end of the turn.
+  var due: UInt64 { laterDue ?? 0 }
 
   /// Creates a timer and does not start it.
   ///

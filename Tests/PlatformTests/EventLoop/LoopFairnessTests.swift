@@ -206,6 +206,29 @@ import Testing
     for timer in [first, early, late] { timer.close() }
   }
 
+  @Test func `timers that are overdue when their turn ends run in the order of their times`() async throws {
+    var order: [String] = []
+    let runs = Count()
+    func timer(_ name: String) -> LoopTimer {
+      LoopTimer {
+        order.append(name)
+        runs.add()
+      }
+    }
+    let (early, late) = (timer("early"), timer("late"))
+    let first = LoopTimer {
+      late.start(after: .milliseconds(3))
+      early.start(after: .milliseconds(1))
+      // A long turn.
+      let end = ContinuousClock.now + .milliseconds(10)
+      while ContinuousClock.now < end {}
+    }
+    first.start(after: .zero)
+    try await runs.reaches(2)
+    #expect(order == ["early", "late"])
+    for timer in [first, early, late] { timer.close() }
+  }
+
   @Test func `work that plans itself at the end of the turn stops neither timers nor jobs`() async throws {
     let planner = Planner()
     planner.run()

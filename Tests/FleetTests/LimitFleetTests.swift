@@ -1,0 +1,96 @@
+import EventLoop
+import Fleets
+import HTTP
+import ServerSupport
+import TestSupport
+import Testing
+
+/// Each limit at two gateways at once: together they accept no more than one would.
+@Suite(
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct LimitFleetTests {
+  /// A limit, and a request that meets it.
+  struct Case: Sendable, CustomStringConvertible {
+    /// The limit's label in metrics.
+    let limit: String
+    let code: String
+    /// The key of `gateway.limits` as the end of a variable, with the value 1.
+    let key: String
+    /// What is accepted at once at most, and so much more in a second.
+    let atOnce: Int
+    let perSecond: Double
+    let isByCustomer: Bool
+    var isRead = false
+
+    var description: String { limit }
+  }
+
+  nonisolated static let cases = [
+    Case(
+      limit: "publisher_rate", code: "LIM0001", key: "REGISTRATIONS_PER_SECOND", atOnce: 1, perSecond: 1,
+      isByCustomer: false),
+    Case(
+      limit: "customer_rate", code: "LIM0002", key: "CUSTOMER_REGISTRATIONS_PER_SECOND", atOnce: 10, perSecond: 1,
+      isByCustomer: true),
+    Case(
+      limit: "customer_open", code: "LIM0003", key: "OPEN_PER_CUSTOMER", atOnce: 1, perSecond: 0, isByCustomer: true),
+    Case(
+      limit: "publisher_open", code: "LIM0004", key: "OPEN_PER_PUBLISHER", atOnce: 1, perSecond: 0, isByCustomer: false),
+    // A gateway counts a tenth by itself: one read in ten seconds, for each of the two.
+    Case(
+      limit: "publisher_reads", code: "LIM0005", key: "READS_PER_SECOND", atOnce: 3, perSecond: 1.2,
+      isByCustomer: false, isRead: true),
+    Case(
+      limit: "customer_reads", code: "LIM0006", key: "CUSTOMER_READS_PER_SECOND", atOnce: 3, perSecond: 1.2,
+      isByCustomer: true, isRead: true),
+  ]
+
+  @Test(arguments: cases)
+  func `two gateways share a limit`(one: Case) async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "gateway-2"], overrides: ["COUNTERSIGN_GATEWAY_LIMITS_\(one.key)": "1"]
+    ) { fleet in
+      let start = ContinuousClock.now
+      var (accepted, refusing, number) = (0, Set<String>(), 0)
+      while refusing.count < 2, number < 2000 {
+        let gateway = "gateway-\(number % 2 + 1)"
+        let answer = try await self.send(one, number, fleet, gateway)
+        number += 1
+        guard answer.status == 429 else {
+          #expect(answer.status == (one.isRead ? 404 : 202))
+          accepted += 1
+          continue
+        }
+        #expect(String(decoding: answer.body, as: UTF8.self).contains(one.code))
+        #expect(Int(answer.header("retry-after") ?? "").map { $0 >= 1 } == true)
+        refusing.insert(gateway)
+      }
+      let seconds = (ContinuousClock.now - start) / .seconds(1)
+      #expect(accepted >= 1)
+      #expect(Double(accepted) <= Double(one.atOnce) + one.perSecond * seconds)
+      for gateway in refusing {
+        #expect(try await fleet.metric(gateway, "countersign_limited_total{limit=\"\(one.limit)\"}") >= 1)
+      }
+      #expect(refusing.count == 2)
+    }
+  }
+
+  private func send(
+    _ one: Case, _ number: Int, _ fleet: RunningFleet, _ gateway: String
+  ) async throws -> HTTPClientResponse {
+    let publisher = RunningFleet.publisher
+    let headers =
+      one.isByCustomer
+      ? [("Authorization", "Bearer \(jwt(customer: 7, publisher: publisher))"), ("Content-Type", "application/json")]
+      : fleet.headers(publisher)
+    let path = "/storekit2/purchases"
+    if one.isRead {
+      return try await fleet.send("GET", fleet.url("\(path)/synchronizations/none", gateway: gateway), headers)
+    }
+    return try await fleet.send(
+      "POST", fleet.url(path, gateway: gateway), headers,
+      "{\"cleengCustomerId\":7,\"transactionId\":\"1000000\(100_000 + number)\"}")
+  }
+}
