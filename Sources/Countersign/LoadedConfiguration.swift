@@ -9,21 +9,19 @@ import Observability
 /// The checked configuration of a command.
 struct LoadedConfiguration: Sendable {
   var settings: Settings
+  /// Those in use, and the files that do not count.
   let publishers: Publishers
+  /// The mistakes of the publishers' files.
+  let publisherMistakes: [Mistake]
+  /// What is no mistake, and still dangerous.
+  let warnings: [String]
   private let loader: ConfigurationLoader
+  private let folder: PublisherFolder
 
   /// The files that it was read from.
   var files: ConfigurationFiles { loader.files }
   /// The configuration file itself.
   var file: String { loader.file }
-
-  /// What is no mistake, and still dangerous.
-  var warnings: [String] { PublishedSecrets.warnings(publishers, files) }
-
-  /// Logs the ``warnings``, at a start and at a reload.
-  @LoopActor func warn(_ log: Log) {
-    for warning in warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
-  }
 
   /// Mistakes, and the files that have them.
   struct Refused: Error, CustomStringConvertible {
@@ -32,34 +30,37 @@ struct LoadedConfiguration: Sendable {
     var description: String { "\(cause)" }
   }
 
-  /// Reads the file that `--config` names.
+  /// Reads the file that `--config` names. It blocks.
   ///
+  /// A publisher's file with a mistake is no reason to refuse the others, as long as there are any.
+  ///
+  /// - Parameter old: the configuration in use; `nil` at a start.
   /// - Throws: ``Refused`` with every mistake, or a text about the arguments.
-  init(_ arguments: [String], command: String) throws {
+  init(_ arguments: [String], command: String, after old: LoadedConfiguration? = nil) throws {
     loader = try ConfigurationLoader(arguments, command: command)
-    var mistakes: [Mistake] = []
-    var settings: Settings?
     do {
       settings = try loader.settings(
         for: command == "check-config"
           ? Set(SettingsUser.allCases) : Set([SettingsUser(rawValue: command)].compactMap(\.self)))
-    } catch let error as ConfigurationError {
-      mistakes += error.mistakes
+      folder = try loader.publisherFolder(
+        settings.publishersFolder, addresses: settings.notifier.webhookAddress, after: old?.folder)
+    } catch {
+      throw Refused(cause: error, files: loader.files)
     }
-    var publishers: Publishers?
-    if let settings {
-      do {
-        publishers = try loader.publishers(
-          in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
-      } catch let error as ConfigurationError {
-        mistakes += error.mistakes
-      }
+    let reading = folder.reading(after: old?.publishers ?? Publishers([]), now: unixMilliseconds())
+    (publishers, publisherMistakes) = (reading.publishers, reading.mistakes)
+    if publishers.all.isEmpty {
+      throw Refused(cause: ConfigurationError(mistakes: publisherMistakes), files: loader.files)
     }
-    guard let settings, let publishers else {
-      throw Refused(cause: ConfigurationError(mistakes: mistakes), files: loader.files)
-    }
-    self.settings = settings
-    self.publishers = publishers
+    warnings = PublishedSecrets.warnings(publishers, loader.files)
+  }
+
+  /// Refuses every mistake of a publisher's file too.
+  ///
+  /// - Throws: ``Refused``.
+  func withoutMistakes() throws -> LoadedConfiguration {
+    guard !publisherMistakes.isEmpty else { return self }
+    throw Refused(cause: ConfigurationError(mistakes: publisherMistakes), files: files)
   }
 
   /// Why a role cannot start. If an address is to blame, the error names its key and file.

@@ -28,7 +28,8 @@ public final class Gateway: Role {
       parts,
       HealthEndpoints(
         metrics: context.metrics,
-        checks: parts.redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness))
+        checks: parts.redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness
+          + context.publisherReadiness))
 
     services = ServiceGroup([
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so

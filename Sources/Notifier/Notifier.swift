@@ -42,7 +42,7 @@ public final class Notifier: Role {
           context, at: context.settings.notifier.listen,
           checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness
             + publisher.readiness
-            + consumers.flatMap(\.readiness) + runs.readiness),
+            + consumers.flatMap(\.readiness) + runs.readiness + context.publisherReadiness),
         // The clients. They close in the reverse order: what an attempt leaves to record is recorded before the ledger
         // closes, and the slots are renewed until the last attempt has ended.
         ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis, ledger, records,

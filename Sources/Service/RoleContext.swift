@@ -17,7 +17,12 @@ public final class RoleContext {
   public let log: Log
   public let metrics: Metrics
   /// The publishers of the last good reading.
-  public private(set) var publishers: Publishers { didSet { publishersRevision += 1 } }
+  public private(set) var publishers: Publishers {
+    didSet {
+      publishersRevision += 1
+      countBroken()
+    }
+  }
   /// Grows with each reading of the publishers. A copy made from an older reading is stale.
   public private(set) var publishersRevision = 0
   /// The keys of the secrets in the ledger, as of the last reading of `ledger.keysFile`.
@@ -47,6 +52,20 @@ public final class RoleContext {
   public let configurationCurrent: Gauge
   /// Changed configurations, by what became of them.
   public let configurationReloads: Counter
+
+  /// Publishers' files that do not count.
+  private let publishersBroken: Gauge
+
+  /// A line of `/readyz` about publishers' files with mistakes. The role is ready for the others.
+  public var publisherReadiness: [ReadinessCheck] {
+    [ReadinessCheck("publishers", isNeeded: false) { [weak self] in self?.publishers.trouble }]
+  }
+
+  private func countBroken() {
+    let absent = publishers.broken.count { !$0.isKept }
+    publishersBroken.set(Double(absent), "absent")
+    publishersBroken.set(Double(publishers.broken.count - absent), "kept")
+  }
 
   /// The metrics of the role's HTTP server.
   public let serverMetrics: HTTPServerMetrics
@@ -84,6 +103,9 @@ public final class RoleContext {
     configurationReloads = metrics.counter(
       "countersign_configuration_reloads_total", "Changed configurations, by what became of them.", labels: ["outcome"],
       known: [["used"], ["refused"]])
+    publishersBroken = metrics.gauge(
+      "countersign_publishers_broken", "Publishers' files with a mistake, by what became of the publisher.",
+      labels: ["state"])
     connectionUp = metrics.gauge(
       "countersign_connection_up", "Whether a connection is usable.", labels: ["connection"])
     connectionLosses = metrics.counter(
@@ -96,5 +118,6 @@ public final class RoleContext {
     metrics.counter("countersign_process_cpu_seconds_total", "Processor time used.", read: processorSeconds)
     metrics.counter("countersign_log_lines_dropped_total", "Log lines that nobody took.") { Double(Log.droppedLines) }
     serverMetrics = HTTPServerMetrics(metrics)
+    countBroken()
   }
 }

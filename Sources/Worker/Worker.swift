@@ -48,7 +48,7 @@ public final class Worker: Role {
       HealthServer(
         context, at: context.settings.worker.listen,
         checks: parts.redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness
-          + parts.places.readiness + jobs.readiness),
+          + parts.places.readiness + jobs.readiness + context.publisherReadiness),
       // The clients. They close in the reverse order: what the broker has confirmed to the publisher and to the
       // subscribers leaves the outbox before the ledger closes.
       parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,

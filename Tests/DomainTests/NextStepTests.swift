@@ -36,6 +36,16 @@ struct NextStepTests {
     #expect(step(.seconds(30 * 86_400)) == .finalize(.internalError))
   }
 
+  @Test(arguments: [1, 4, 1_000_000]) func `a publisher's file is waited for as long`(attempt: Int) {
+    func step(_ age: Duration) -> NextStep {
+      .after(.brokenPublisher(wait: .seconds(7)), attempt: attempt, policy: policy, age: age)
+    }
+    let again = NextStep.retry(attempt: attempt, after: .seconds(7), .publisherBroken)
+    #expect(step(.zero) == again && step(.seconds(30 * 86_400 - 1)) == again)
+    #expect(step(.seconds(30 * 86_400)) == .finalize(.internalError))
+    #expect(RetryCause.allCases.filter(\.waitsForPerson) == [.unauthorized, .publisherBroken])
+  }
+
   @Test func withoutAScheduleTheFirstFailureEnds() {
     let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
     #expect(step(.failed(.network), attempt: 1, policy: policy) == .finalize(.internalError))

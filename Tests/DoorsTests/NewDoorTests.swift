@@ -48,14 +48,11 @@ struct NewDoorTests {
   }
 
   @Test func `two publishers cannot share what identifies one`() throws {
-    let folder = try ConfigurationFolder()
-    for id in [7, 8] {
-      let text = #"{"publisherId": \#(id), "apps": [{}], "doors": {"toy": {"enabled": true, "shop": "a"}}}"#
-      try folder.write(text, to: "publishers/\(id).json")
+    let clashes = CredentialKind.all([Toy()]).flatMap {
+      $0.clashes(of: [Self.publisher(7), Self.publisher(8)], before: { _ in nil })
     }
-    let loader = folder.loader(doors: [Toy()])
     #expect(
-      loader.sharedCredentials(of: [Self.publisher(7), Self.publisher(8)], "publishers").map(\.description) == [
+      clashes.map { $0.mistake(in: "publishers").description } == [
         "publishers: doors.toy.shop: publishers 7 and 8 have one in common"
       ])
   }
@@ -63,9 +60,9 @@ struct NewDoorTests {
   @Test func `its callers are found by their secrets`() {
     let publishers = Publishers([Self.publisher()])
     let hash = [UInt8](repeating: 1, count: 32)
-    #expect(publishers.holder(ofHash: hash, at: .toy, ring: ["shops"])?.holder == "shop")
-    #expect(publishers.holder(ofHash: hash, at: .toy) == nil)
-    #expect(publishers.holder(ofHash: hash, at: .iaptic, ring: ["shops"]) == nil)
+    #expect(publishers.holder(ofHash: hash, at: .toy, ring: ["shops"], now: 0).found?.holder == "shop")
+    #expect(publishers.holder(ofHash: hash, at: .toy, now: 0).found == nil)
+    #expect(publishers.holder(ofHash: hash, at: .iaptic, ring: ["shops"], now: 0).found == nil)
   }
 
   @Test func `the gateway serves its paths, refuses in its form and counts its answers`() throws {

@@ -56,6 +56,56 @@ struct AuthenticatorTests {
     if case .failure(let problem) = bearer(token, publishers) { problem.code == "AUTH0002" } else { false }
   }
 
+  /// A gateway that knows publisher 7, and cannot use the file of another one.
+  private func code(
+    _ headers: [(name: String, value: String)], beside broken: BrokenPublisher, at now: Int64 = now
+  ) -> String? {
+    let publishers = Publishers([Self.publisher(7, tokens: ["seven"], key: .hs256(Self.secret))], broken: [broken])
+    do {
+      _ = try Authenticator(publishers: publishers, now: now)
+        .caller(of: HTTPServerRequest(method: "GET", path: [], headers: headers))
+      return nil
+    } catch {
+      if error.status == 503 { #expect(error.retryAfter == 30) }
+      return error.code
+    }
+  }
+
+  @Test func `callers of a publisher whose file has a mistake come again, and strangers are refused`() {
+    let remains = Publisher(
+      id: 8, customers: .open, tokenHashes: [SHA256.hash(Array("eight".utf8))],
+      customerTokens: Publisher.CustomerTokenPolicy(
+        keys: [], customerClaim: "customerId", issuer: "https://i", audiences: ["shop"]),
+      apps: [], offers: OfferCatalog([]), webhooks: [])
+    let broken = BrokenPublisher(file: "8.json", id: 8, mistakes: ["x"], remains: remains, hidesCallers: false)
+    func bearer(_ claims: String) -> [(name: String, value: String)] {
+      [("Authorization", "Bearer \(Self.hs256(claims))")]
+    }
+    #expect(code([("X-Publisher-Token", "seven")], beside: broken) == nil)
+    #expect(code([("X-Publisher-Token", "eight")], beside: broken) == "PUB0001")
+    #expect(code([("X-Publisher-Token", "nine")], beside: broken) == "AUTH0002")
+    #expect(code(bearer(Self.claims()), beside: broken) == nil)
+    #expect(code(bearer(#"{"publisherId":8}"#), beside: broken) == "PUB0001")
+    #expect(code(bearer(#"{"publisherId":9}"#), beside: broken) == "AUTH0002")
+    #expect(code(bearer(#"{"iss":"https://i","aud":"shop"}"#), beside: broken) == "PUB0001")
+    #expect(code(bearer(#"{"iss":"https://i","aud":"other"}"#), beside: broken) == "AUTH0002")
+    // A publisher that stays as it was has the credentials that it had.
+    var kept = broken
+    kept.isKept = true
+    #expect(code([("X-Publisher-Token", "eight")], beside: kept) == "AUTH0002")
+  }
+
+  @Test func `while a file tells no credential, a stranger may be its caller for an hour`() {
+    let start = Self.now - 3599
+    let broken = BrokenPublisher(file: "x.json", id: nil, mistakes: ["x"], hidesCallers: true, since: start * 1000)
+    #expect(code([("X-Publisher-Token", "nine")], beside: broken) == "PUB0001")
+    #expect(code([("X-Publisher-Token", "nine")], beside: broken, at: Self.now + 1) == "AUTH0002")
+    #expect(code([("X-Publisher-Token", "seven")], beside: broken) == nil)
+    // The publisher's own keys still decide.
+    let unsigned = Self.unsigned(#"{"alg":"HS256"}"#, Self.claims()) + ".AA"
+    #expect(code([("Authorization", "Bearer \(unsigned)")], beside: broken) == "AUTH0002")
+  }
+
   private static func claims(_ more: String = "", customer: String = "42", exp: String = "1700000060") -> String {
     #"{"publisherId":7,"customerId":\#(customer),"exp":\#(exp)\#(more)}"#
   }

@@ -12,7 +12,7 @@ enum CheckConfigCommand {
       return 0
     }
     do {
-      let configuration = try LoadedConfiguration(arguments, command: "check-config")
+      let configuration = try LoadedConfiguration(arguments, command: "check-config").withoutMistakes()
       for warning in configuration.warnings { complain("warning: \(warning)") }
       print("ok: \(configuration.publishers.all.count) publisher(s)")
       return 0

@@ -46,6 +46,7 @@ extension Command {
       doors: DoorRegistry.catalog)
     let log = context.log
     configuration.warn(log)
+    configuration.tellBroken(log)
     useAllDescriptors()
     context.loopWatch.start()
     do {
@@ -53,7 +54,7 @@ extension Command {
       let role = try make(context)
       let signals = StopSignals()
       let watch = ConfigurationWatch(context, user, configuration, held) {
-        try LoadedConfiguration(arguments, command: name)
+        try LoadedConfiguration(arguments, command: name, after: $0)
       }
       let reload = SignalWatcher(SIGHUP) {
         watch.look(isForced: true)

@@ -22,11 +22,15 @@ struct ConfigurationReading: Sendable {
   /// Whether a file has changed while others were read.
   let isTorn: Bool
 
-  init(_ read: () throws -> LoadedConfiguration, for user: SettingsUser) {
+  /// - Parameter present: the configuration in use.
+  init(
+    _ read: (LoadedConfiguration) throws -> LoadedConfiguration, after present: LoadedConfiguration,
+    for user: SettingsUser
+  ) {
     var files: ConfigurationFiles?
     result = Result {
       do {
-        let configuration = try read()
+        let configuration = try read(present)
         files = configuration.files
         return try ConfigurationContents(configuration, for: user)
       } catch let error as LoadedConfiguration.Refused {

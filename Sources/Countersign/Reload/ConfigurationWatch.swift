@@ -8,12 +8,13 @@ import Service
 /// Looks whether files of the configuration have changed, and lets the role use the new ones.
 ///
 /// A mounted ConfigMap or Secret swaps a link and sends no signal, so the watch compares contents (decision 0032). It
-/// reads everything anew and checks it as at a start. With any mistake the old configuration stays.
+/// reads everything anew and checks it as at a start. With a mistake the old configuration stays. A mistake in a
+/// publisher's file only keeps that publisher as it was.
 @LoopActor
 final class ConfigurationWatch {
   private let context: RoleContext
   private let user: SettingsUser
-  private let read: @Sendable () throws -> LoadedConfiguration
+  private let read: @Sendable (LoadedConfiguration) throws -> LoadedConfiguration
   private let held: HeldFiles
   private var present: LoadedConfiguration
   /// Whether the role uses what the files say.
@@ -29,10 +30,10 @@ final class ConfigurationWatch {
   /// - Parameters:
   ///   - present: the configuration of the running role.
   ///   - held: the files of its connections.
-  ///   - read: reads everything anew, on another thread.
+  ///   - read: reads everything anew, on another thread; it takes the configuration in use.
   init(
     _ context: RoleContext, _ user: SettingsUser, _ present: LoadedConfiguration, _ held: HeldFiles,
-    read: @escaping @Sendable () throws -> LoadedConfiguration
+    read: @escaping @Sendable (LoadedConfiguration) throws -> LoadedConfiguration
   ) {
     self.context = context
     self.user = user
@@ -88,7 +89,9 @@ final class ConfigurationWatch {
     }
     guard found == .new else { return }
     for _ in 0..<Self.tries {
-      let reading = try? await EventLoop.offload { [read, user] in ConfigurationReading(read, for: user) }
+      let reading = try? await EventLoop.offload { [read, user, present] in
+        ConfigurationReading(read, after: present, for: user)
+      }
       guard let reading else { return }
       if reading.isTorn { continue }
       return await use(reading)
@@ -112,6 +115,7 @@ final class ConfigurationWatch {
         context.log.warning("the configuration file has changed; most of its settings count from the next start on")
       }
       configuration.warn(context.log)
+      configuration.tellBroken(context.log, after: present.publishers)
       present = configuration
       (refused, told, isCurrent) = (nil, nil, true)
       context.configurationReloads.count("used")

@@ -2,9 +2,8 @@ import Crypto
 import Formats
 
 extension Publisher {
-  /// SHA-256 of what decides about access and timers: the offers, the customers with access for the sandbox, and the
-  /// rules of open doors. Equal rules have equal hashes, in whichever order the publisher's file lists them.
-  public var rulesSHA256: [UInt8] {
+  /// Hashes what decides about access and timers.
+  static func rulesSHA256(_ offers: OfferCatalog, _ sandboxAccess: SandboxAccess, _ doors: OpenDoors) -> [UInt8] {
     var parts = ["1"]
     for product in offers.products {
       parts += [product.id, product.offer.id, product.offer.accessDays.map(String.init) ?? ""]

@@ -1,37 +1,25 @@
 import Crypto
 
 /// Finds the holder of a secret by the SHA-256 of it.
+///
+/// The time does not grow with the number of secrets. It may tell something about the hash of a secret, and never about
+/// the secret: a caller who comes near a secret does not come near its hash.
 struct CredentialIndex<Holder: Sendable>: Sendable {
-  /// The hashes of all secrets, one after the other, and the holder of each.
-  private var hashes: [UInt8] = []
-  private var holders: [Holder] = []
+  private var holders: [[UInt8]: Holder] = [:]
 
   /// Creates an index; each hash has ``SHA256/size`` bytes.
   init(_ credentials: some Sequence<(hash: [UInt8], holder: Holder)>) {
     for (hash, holder) in credentials {
       precondition(hash.count == SHA256.size)
-      hashes += hash
-      holders.append(holder)
+      holders[hash] = holder
     }
   }
 
   /// Returns the holder of a secret.
   ///
-  /// It compares the hash with all of them, in constant time and without an early end. So the time tells nothing about
-  /// a secret that is nearly right.
-  ///
   /// - Precondition: the hash has ``SHA256/size`` bytes.
   func holder(of hash: [UInt8]) -> Holder? {
     precondition(hash.count == SHA256.size)
-    var found: Int?
-    hashes.withUnsafeBytes { known in
-      hash.withUnsafeBytes { hash in
-        for index in holders.indices {
-          let one = UnsafeRawBufferPointer(rebasing: known[index * SHA256.size..<(index + 1) * SHA256.size])
-          if constantTimeEqual(hash, one) { found = index }
-        }
-      }
-    }
-    return found.map { holders[$0] }
+    return holders[hash]
   }
 }

@@ -32,6 +32,11 @@ public final class Publisher: Sendable {
   public let notifications: NotificationPolicy
   /// The endpoints that receive its events.
   public let webhooks: [WebhookEndpoint]
+  /// SHA-256 of what decides about access and timers: the offers, the customers with access for the sandbox, and the
+  /// rules of open doors. Equal rules have equal hashes, in whichever order the publisher's file lists them.
+  ///
+  /// It is kept, because a worker compares those of all publishers again and again.
+  public let rulesSHA256: [UInt8]
 
   /// Creates a publisher.
   ///
@@ -59,6 +64,7 @@ public final class Publisher: Sendable {
     self.grantWhileAppleIsAway = grantWhileAppleIsAway
     self.notifications = notifications
     self.webhooks = webhooks
+    rulesSHA256 = Self.rulesSHA256(offers, sandboxAccess, doors)
   }
 
   /// Whether the publisher registers its customers first.

@@ -2,26 +2,30 @@ import Formats
 
 /// All publishers of one folder, as of one reading.
 public struct Publishers: Sendable {
-  /// In the order of their ids.
+  /// Those in use, in the order of their ids.
   public let all: [Publisher]
+  /// The files that do not count, in the order of their names.
+  public let broken: [BrokenPublisher]
+  /// The publishers whose files name webhook endpoints: a commit owes each event of theirs to these endpoints.
+  public let withWebhooks: Set<Int64>
+  private let files: [Int64: String]
   private let byId: [Int64: Publisher]
   private let tokens: CredentialIndex<(publisher: Publisher, token: PublisherToken)>
   private let issuers: [ExactText: [Publisher]]
   private let doors: [DoorRing: CredentialIndex<(publisher: Publisher, holder: String)>]
-
-  /// The secrets among which a door looks for its caller's.
-  private struct DoorRing: Hashable {
-    let door: Door
-    let ring: [ExactText]
-  }
-
-  /// The publishers whose files name webhook endpoints: a commit owes each event of theirs to these endpoints.
-  public var withWebhooks: Set<Int64> { Set(all.lazy.filter(\.hasWebhooks).map(\.id)) }
+  private let absent: AbsentPublishers
 
   /// Creates the set; ids are unique, and the hashes of tokens and keys have `SHA256.size` bytes.
-  public init(_ all: [Publisher]) {
+  ///
+  /// - Parameters:
+  ///   - files: the names of their files, by id.
+  ///   - broken: the files that do not count.
+  public init(_ all: [Publisher], files: [Int64: String] = [:], broken: [BrokenPublisher] = []) {
     let all = all.sorted { $0.id < $1.id }
     self.all = all
+    self.files = files
+    self.broken = broken.sorted { $0.file < $1.file }
+    withWebhooks = Set(all.lazy.filter(\.hasWebhooks).map(\.id))
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     tokens = CredentialIndex(
       all.flatMap { publisher in
@@ -30,47 +34,87 @@ public struct Publishers: Sendable {
     issuers = Dictionary(
       all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
       uniquingKeysWith: +)
-    let credentials = all.flatMap { publisher in
-      publisher.doors.all.flatMap { door in
-        door.credentials.map { (door: door.id, publisher: publisher, credential: $0) }
-      }
-    }
-    doors = Dictionary(grouping: credentials) { DoorRing(door: $0.door, ring: $0.credential.ring.map(\.exact)) }
+    doors = Dictionary(grouping: all.flatMap(\.doorCredentials)) { DoorRing($0.door, $0.credential.ring) }
       .mapValues { held in
         CredentialIndex(
           held.map { (hash: $0.credential.hash, holder: (publisher: $0.publisher, holder: $0.credential.holder)) })
       }
+    absent = AbsentPublishers(broken.filter { !$0.isKept })
   }
 
-  /// Returns the publisher with an id.
+  /// Returns the publisher in use with an id.
   public subscript(id: Int64) -> Publisher? { byId[id] }
 
-  /// Returns the publisher and its token that has this SHA-256. The time does not depend on the token.
-  ///
-  /// - Precondition: the hash has `SHA256.size` bytes.
-  public func holder(ofTokenHash hash: [UInt8]) -> (publisher: Publisher, token: PublisherToken)? {
-    tokens.holder(of: hash)
+  /// Returns the name of the file of a publisher in use.
+  public func file(of id: Int64) -> String? { files[id] }
+
+  /// Returns the publisher with an id. While nobody knows whose a file is, an id that no publisher has may be its.
+  public func lookUp(_ id: Int64) -> PublisherLookUp<Publisher> {
+    if let publisher = byId[id] { return .found(publisher) }
+    return absent.mayHave(id) ? .broken : .unknown
   }
 
-  /// Returns the publisher whose customers' tokens come from this issuer, for one of these audiences; `nil` if none
-  /// has them, or more than one.
-  public func holder(ofIssuer issuer: String, audiences: [String]) -> Publisher? {
+  /// Since when the file of an absent publisher has a mistake, in milliseconds since 1970; `nil` if none may be its.
+  public func brokenSince(_ id: Int64) -> Int64? {
+    broken.lazy.filter { !$0.isKept && ($0.id ?? id) == id }.map(\.since).min()
+  }
+
+  /// Returns the publisher and its token that has this SHA-256.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  /// - Precondition: the hash has `SHA256.size` bytes.
+  public func holder(
+    ofTokenHash hash: [UInt8], now: Int64
+  ) -> PublisherLookUp<(publisher: Publisher, token: PublisherToken)> {
+    if let holder = tokens.holder(of: hash) { return .found(holder) }
+    return absent.mayHave(tokenHash: hash, now: now) ? .broken : .unknown
+  }
+
+  /// Returns the publisher whose customers' tokens come from this issuer, for one of these audiences. If several have
+  /// them, it finds none.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public func holder(ofIssuer issuer: String, audiences: [String], now: Int64) -> PublisherLookUp<Publisher> {
     let found = (issuers[issuer.exact] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
-    return found.count == 1 ? found[0] : nil
+    if found.count == 1 { return .found(found[0]) }
+    return found.isEmpty && absent.mayHave(issuer: issuer, audiences, now: now) ? .broken : .unknown
   }
 
   /// Returns the publisher that has a secret with this SHA-256 at a door, and what the secret stands for.
   ///
-  /// The time does not depend on the secret. It may depend on the ring.
-  ///
   /// - Parameters:
   ///   - hash: SHA-256 of the secret, `SHA256.size` bytes.
   ///   - ring: the secrets to look among; ``DoorCredential/ring``.
+  ///   - now: milliseconds since 1970.
   public func holder(
-    ofHash hash: [UInt8], at door: Door, ring: [String] = []
-  ) -> (publisher: Publisher, holder: String)? {
-    doors[DoorRing(door: door, ring: ring.map(\.exact))]?.holder(of: hash)
+    ofHash hash: [UInt8], at door: Door, ring: [String] = [], now: Int64
+  ) -> PublisherLookUp<(publisher: Publisher, holder: String)> {
+    let ring = DoorRing(door, ring)
+    if let holder = doors[ring]?.holder(of: hash) { return .found(holder) }
+    return absent.mayHave(hash, in: ring, now: now) ? .broken : .unknown
   }
+
+  /// A sentence about the files that do not count; `nil` if all of them do.
+  public var trouble: String? {
+    guard !broken.isEmpty else { return nil }
+    let names = broken.prefix(10).map { "\($0.file) (\($0.isKept ? "stays as it was" : "absent"))" }
+    let rest = broken.count > 10 ? " and \(broken.count - 10) more" : ""
+    return "mistakes in " + names.joined(separator: ", ") + rest
+  }
+
+  /// Whether a publisher is absent. An app that no publisher in use has may be its.
+  public var hasAbsent: Bool { broken.contains { !$0.isKept } }
+
+  /// Whether an absent publisher has an app, as far as its file can be read.
+  public func absentLists(bundleId: String) -> Bool { absent.bundleIds.contains(bundleId.exact) }
+}
+
+/// The secrets among which a door looks for its caller's.
+struct DoorRing: Hashable {
+  let door: Door
+  let ring: [ExactText]
+
+  init(_ door: Door, _ ring: [String]) { (self.door, self.ring) = (door, ring.map(\.exact)) }
 }
 
 extension Publisher {
@@ -79,4 +123,9 @@ extension Publisher {
 
   /// As ``Publishers/withWebhooks``, for a commit about this publisher alone.
   public var withWebhooks: Set<Int64> { hasWebhooks ? [id] : [] }
+
+  /// The secrets of the callers of its doors.
+  var doorCredentials: [(door: Door, publisher: Publisher, credential: DoorCredential)] {
+    doors.all.flatMap { door in door.credentials.map { (door: door.id, publisher: self, credential: $0) } }
+  }
 }

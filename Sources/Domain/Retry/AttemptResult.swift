@@ -8,6 +8,8 @@ public enum AttemptResult: Sendable, Equatable {
   case unknownTransaction
   /// Apple refuses the key of an app. Only a person can mend that, so it does not count as an attempt.
   case refused(wait: Duration)
+  /// The publisher's file has a mistake, so nobody knows its apps. As with a refused key, only a person can mend that.
+  case brokenPublisher(wait: Duration)
   /// A failure that may pass. It counts as an attempt.
   case failed(RetryCause)
   /// The worker made no call, because the budget is used up or paused. This does not count as an attempt.

@@ -23,4 +23,8 @@ public enum DeliveryDelayQueue: Sendable, Equatable {
 
   /// How long a postponed delivery waits, by how often it was postponed before: longer each time.
   public static func parking(_ parks: Int) -> Duration { .seconds([1, 5, 30, 60][min(max(0, parks), 3)]) }
+
+  /// How long a delivery waits for a person who mends its publisher's file, by how often it was postponed before: five
+  /// minutes at most, since nobody tells it when the file is mended.
+  public static func mending(_ parks: Int) -> Duration { .seconds([1, 5, 30, 60, 300][min(max(0, parks), 4)]) }
 }

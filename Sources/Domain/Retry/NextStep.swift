@@ -24,13 +24,20 @@ public enum NextStep: Sendable, Equatable {
       }
       return again(attempt, policy, .notFoundYet)
     case .refused(let wait):
-      guard age < RetryPolicy.patienceWithKeys else { return .finalize(.internalError) }
-      return .retry(attempt: attempt, after: wait, .unauthorized)
+      return waitForPerson(attempt, wait, .unauthorized, age)
+    case .brokenPublisher(let wait):
+      return waitForPerson(attempt, wait, .publisherBroken, age)
     case .failed(let cause):
       return again(attempt, policy, cause)
     case .postponed(let cause, let wait):
       return .retry(attempt: attempt, after: wait, cause)
     }
+  }
+
+  private static func waitForPerson(_ attempt: Int, _ wait: Duration, _ cause: RetryCause, _ age: Duration) -> NextStep
+  {
+    guard age < RetryPolicy.patienceWithPersons else { return .finalize(.internalError) }
+    return .retry(attempt: attempt, after: wait, cause)
   }
 
   private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {

@@ -5,12 +5,13 @@ public struct RetryPolicy: Sendable {
   /// Further attempts while Apple does not know the transaction, which may be newer than Apple's index.
   public let notFoundRetries: Int
 
-  /// How long after its registration a job still waits for an app whose key Apple refuses (decision 0037). A customer
-  /// who has paid gets the purchase whenever somebody mends the key, and nothing waits for ever.
-  public static let patienceWithKeys = Duration.seconds(30 * 86_400)
+  /// How long after its registration a job still waits for an app whose key Apple refuses (decision 0037), or for a
+  /// publisher whose file has a mistake. A customer who has paid gets the purchase whenever somebody mends that.
+  /// Nothing waits for ever.
+  public static let patienceWithPersons = Duration.seconds(30 * 86_400)
 
-  /// How many times a second the jobs of one publisher run together while they wait for such an app, however many they
-  /// are. A tenth of what one worker can do; a thousand jobs come to their turn within a minute.
+  /// How many times a second the jobs of one publisher run together while they wait so, however many they are. A tenth
+  /// of what one worker can do; a thousand jobs come to their turn within a minute.
   public static let waitingRunsPerSecond = 20
 
   /// Creates a policy.

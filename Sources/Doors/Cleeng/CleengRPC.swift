@@ -38,7 +38,11 @@ enum CleengRPC {
   private static func caller(_ door: DoorContext, _ tokens: CleengCall.Tokens) throws(CleengCall.Failure) -> Caller {
     let authenticator = door.authentication.authenticator
     let (publisher, customer): (Caller, Caller)
-    do { publisher = try authenticator.publisher(tokens.publisher) } catch { throw .invalidPublisherToken }
+    do {
+      publisher = try authenticator.publisher(tokens.publisher)
+    } catch {
+      throw error.status == 503 ? .unavailable : .invalidPublisherToken
+    }
     do {
       customer = try authenticator.customer(tokens.customer)
     } catch {

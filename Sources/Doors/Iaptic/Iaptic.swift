@@ -18,7 +18,7 @@ struct Iaptic: GatewayDoor {
 
   @LoopActor
   func admission(of head: HTTPServerRequest, by authenticator: Authenticator) -> DoorAdmission {
-    IapticAPI.admission(of: head, authenticator.publishers)
+    IapticAPI.admission(of: head, authenticator.publishers, now: authenticator.milliseconds)
   }
 
   func tooLarge(limit: Int) -> HTTPServerResponse { IapticAPI.tooLarge(limit: limit) }

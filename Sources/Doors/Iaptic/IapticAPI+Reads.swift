@@ -78,7 +78,9 @@ extension IapticAPI {
   ) async -> HTTPServerResponse {
     do throws(IapticReadError) {
       guard let credential = IapticCredential(call.request) else { throw IapticReadError.missingCredential }
-      guard let publisher = credential.reader(door.context.publishers), let policy = publisher.doors.iaptic?.policy
+      let found = credential.reader(door.context.publishers, now: door.now)
+      if case .broken = found { throw IapticReadError.brokenPublisher }
+      guard let publisher = found.found, let policy = publisher.doors.iaptic?.policy
       else { throw IapticReadError.wrongCredential }
       return try await answer(IapticReader(door: door, publisher: publisher, policy: policy))
     } catch {

@@ -15,7 +15,7 @@ enum IapticAPI {
     var hasTextCode = false
     do throws(IapticError) {
       // The credential comes first: a large body costs more to read than to send.
-      let (publisher, policy) = try validator(call.request, door.context.publishers)
+      let (publisher, policy) = try validator(call.request, door.context.publishers, now: door.now)
       let (user, evidence) = try await read(call.request, publisher, door, &hasTextCode)
       let answer = try await validate(
         evidence, of: user, publisher, policy, door, traceparent: call.request.header("traceparent"))
@@ -42,13 +42,13 @@ enum IapticAPI {
   }
 
   /// Whether a head may go on. The body that names the client has not been read.
-  static func admission(of head: HTTPServerRequest, _ publishers: Publishers) -> DoorAdmission {
+  static func admission(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> DoorAdmission {
     // The Swift client sends Basic, and the plugin names its key in the query.
     let hasTextCode = head.header("Authorization") != nil
     do throws(IapticError) {
-      let (publisher, policy) = try validator(head, publishers)
+      let (publisher, policy) = try validator(head, publishers, now: now)
       // A backend must not wait for those who took the public key out of the app.
-      let isBackend = IapticCredential(head)?.reader(publishers) != nil
+      let isBackend = IapticCredential(head)?.reader(publishers, now: now).found != nil
       return .admitted(
         DoorPace.Credential(publisher, .iaptic, isBackend ? "backend" : "app", isBackend ? .backend : .app),
         perSecond: policy.maxRequestsPerSecond, tooFast: IapticError.tooFast.response(hasTextCode: hasTextCode))
@@ -58,13 +58,16 @@ enum IapticAPI {
   }
 
   private static func validator(
-    _ request: HTTPServerRequest, _ publishers: Publishers
+    _ request: HTTPServerRequest, _ publishers: Publishers, now: Int64
   ) throws(IapticError) -> (Publisher, DoorPolicy) {
     guard let credential = IapticCredential(request) else { throw .missingCredential }
-    guard let publisher = credential.validator(publishers), let policy = publisher.doors.iaptic?.policy else {
-      throw .wrongCredential
+    switch credential.validator(publishers, now: now) {
+    case .found(let publisher):
+      guard let policy = publisher.doors.iaptic?.policy else { throw .wrongCredential }
+      return (publisher, policy)
+    case .broken: throw .brokenPublisher
+    case .unknown: throw .wrongCredential
     }
-    return (publisher, policy)
   }
 
   /// The answer to a body that is too long to be read. Nobody knows which client sent it.

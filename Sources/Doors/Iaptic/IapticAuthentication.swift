@@ -27,18 +27,25 @@ struct IapticCredential: Equatable {
     if appName.isEmpty || key.isEmpty { return nil }
   }
 
-  /// The publisher whose receipts the holder may validate; `nil` for a wrong credential.
-  func validator(_ publishers: Publishers) -> Publisher? {
-    holder(publishers, isSecret: false) ?? holder(publishers, isSecret: true)
+  /// The publisher whose receipts the holder may validate.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  func validator(_ publishers: Publishers, now: Int64) -> PublisherLookUp<Publisher> {
+    holder(publishers, isSecret: false, now: now).or(holder(publishers, isSecret: true, now: now))
   }
 
-  /// The publisher whose purchases the holder may read; `nil` for a wrong credential. The app's public key reads
-  /// nothing: every copy of the app has it.
-  func reader(_ publishers: Publishers) -> Publisher? { holder(publishers, isSecret: true) }
+  /// The publisher whose purchases the holder may read. The app's public key reads nothing: every copy of the app has
+  /// it.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  func reader(_ publishers: Publishers, now: Int64) -> PublisherLookUp<Publisher> {
+    holder(publishers, isSecret: true, now: now)
+  }
 
-  private func holder(_ publishers: Publishers, isSecret: Bool) -> Publisher? {
+  private func holder(_ publishers: Publishers, isSecret: Bool, now: Int64) -> PublisherLookUp<Publisher> {
     publishers.holder(
-      ofHash: SHA256.hash(Array(key.utf8)), at: .iaptic, ring: IapticDoor.ring(of: appName, isSecret: isSecret)
-    )?.publisher
+      ofHash: SHA256.hash(Array(key.utf8)), at: .iaptic, ring: IapticDoor.ring(of: appName, isSecret: isSecret),
+      now: now
+    ).map(\.publisher)
   }
 }

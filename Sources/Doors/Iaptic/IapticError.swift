@@ -40,6 +40,8 @@ struct IapticError: Error, Equatable {
   static let missingCredential = IapticError(
     .invalidPayload, status: 401,
     "Error: Invalid credentials. Send appName and apiKey in the query, or Authorization: Basic with both.")
+  static let brokenPublisher = connectionFailed(
+    "The server cannot use the configuration of this app now. Send the request again later.")
   static let ofAnotherUser = invalidPayload("The purchase belongs to another user.")
   static let otherToken = invalidPayload("Apple's appAccountToken of the purchase is another user's.")
   static let sandboxNotAllowed = invalidPayload(

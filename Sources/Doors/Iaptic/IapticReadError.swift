@@ -8,6 +8,7 @@ struct IapticReadError: Error, Equatable {
   let status: Int
   let code: String
   let message: String
+  private var retryAfter = 2
 
   static func invalid(_ message: String) -> IapticReadError {
     IapticReadError(status: 400, code: "InvalidPayload", message: message)
@@ -17,6 +18,7 @@ struct IapticReadError: Error, Equatable {
   static let missingCredential = IapticReadError(
     status: 401, code: "InvalidPayload",
     message: "Error: Invalid credentials. Send Authorization: Basic with the app's name and its secret key.")
+  static let brokenPublisher = IapticReadError(.brokenPublisher)
   static let unknownUser = IapticReadError(
     status: 404, code: "NotFound", message: "The publisher has no customer with this applicationUsername.")
 
@@ -25,6 +27,7 @@ struct IapticReadError: Error, Equatable {
     status = problem.status
     code = problem.status == 503 ? "ServiceUnavailable" : "InternalError"
     message = problem.detail ?? problem.message
+    retryAfter = problem.retryAfter ?? 2
   }
 
   init(status: Int, code: String, message: String) {
@@ -43,7 +46,7 @@ struct IapticReadError: Error, Equatable {
         answer.member("message", message)
       })
     if status == 401 { response.headers.append(("WWW-Authenticate", "Basic realm=\"countersign\"")) }
-    if status == 503 { response.headers.append(("Retry-After", "2")) }
+    if status == 503 { response.headers.append(("Retry-After", String(retryAfter))) }
     return response
   }
 }

@@ -24,7 +24,7 @@ struct Mbaasy: GatewayDoor {
 
   @LoopActor
   func admission(of head: HTTPServerRequest, by authenticator: Authenticator) -> DoorAdmission {
-    MbaasyAPI.admission(of: head, authenticator.publishers)
+    MbaasyAPI.admission(of: head, authenticator.publishers, now: authenticator.milliseconds)
   }
 
   func tooLarge(limit: Int) -> HTTPServerResponse { MbaasyAPI.tooLarge(limit: limit) }

@@ -17,9 +17,11 @@ enum MbaasyAPI {
   }
 
   /// Whether a head may go on.
-  nonisolated static func admission(of head: HTTPServerRequest, _ publishers: Publishers) -> DoorAdmission {
+  nonisolated static func admission(
+    of head: HTTPServerRequest, _ publishers: Publishers, now: Int64
+  ) -> DoorAdmission {
     do {
-      let caller = try MbaasyAuthentication(head, publishers)
+      let caller = try MbaasyAuthentication(head, publishers, now: now)
       return .admitted(
         DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId, .app),
         perSecond: caller.door.policy.maxRequestsPerSecond, tooFast: MbaasyError.tooFast.response)

@@ -13,8 +13,9 @@ struct MbaasyAuthentication {
 extension MbaasyAuthentication {
   /// Checks `Authorization: Bearer TOKEN`.
   ///
-  /// - Throws: ``MbaasyError``: 401.
-  init(_ request: HTTPServerRequest, _ publishers: Publishers) throws(MbaasyError) {
+  /// - Parameter now: milliseconds since 1970.
+  /// - Throws: ``MbaasyError``: 401, or 503 while the publisher's file has a mistake.
+  init(_ request: HTTPServerRequest, _ publishers: Publishers, now: Int64) throws(MbaasyError) {
     guard let authorization = request.header("Authorization") else {
       throw .unauthorized("is missing; send Bearer and the app's client token")
     }
@@ -22,8 +23,9 @@ extension MbaasyAuthentication {
     guard words.count == 2, words[0].lowercased() == "bearer" else {
       throw .unauthorized("is not Bearer and the app's client token, with one space between them")
     }
-    guard let holder = publishers.holder(ofHash: SHA256.hash(Array(words[1].utf8)), at: .mbaasy),
-      let door = holder.publisher.doors.mbaasy
+    let found = publishers.holder(ofHash: SHA256.hash(Array(words[1].utf8)), at: .mbaasy, now: now)
+    if case .broken = found { throw .brokenPublisher }
+    guard let holder = found.found, let door = holder.publisher.doors.mbaasy
     else { throw .unauthorized("is no app's client token") }
     (publisher, self.door, bundleId) = (holder.publisher, door, holder.holder)
   }

@@ -51,6 +51,11 @@ struct MbaasyError: Error, Equatable {
   /// The fleet cannot take the receipt now, and has kept nothing that the client could rely on.
   static func unavailable(_ text: String) -> MbaasyError { MbaasyError(503, .base, text, retryAfter: 2) }
 
+  /// The file of the app's publisher has a mistake.
+  static let brokenPublisher = MbaasyError(
+    503, .base, "the server cannot use the configuration of this app now; send the receipt again later",
+    retryAfter: BrokenPublisher.retryAfter)
+
   /// The app's copies together send more than the publisher allows.
   static let tooFast = MbaasyError(429, .base, "comes too fast: see doors.mbaasy.maxRequestsPerSecond", retryAfter: 1)
 

@@ -26,10 +26,10 @@ struct MbaasyUpload {
 
   /// Checks the credential and the payload.
   ///
-  /// - Throws: ``MbaasyError``: 401, 422.
+  /// - Throws: ``MbaasyError``: 401, 422, 503.
   init(_ door: DoorContext, _ call: HTTPServerRequest) async throws(MbaasyError) {
     self.door = door
-    caller = try MbaasyAuthentication(call, door.context.publishers)
+    caller = try MbaasyAuthentication(call, door.context.publishers, now: door.now)
     let policy = caller.door.policy
     defer { call.forgetBody() }
     let read: Result<MbaasyRequest, MbaasyError>

@@ -13,14 +13,14 @@ package struct Authenticator {
   /// The keys that the gateway has fetched, by publisher. A set that was never fetched has no keys.
   var keySets: [Int64: KeySetCache] = [:]
   /// Seconds since 1970.
-  let now: Int64
+  package let now: Int64
   /// Called if a publisher's key set does not have the key of a token. It says whether a fetch runs now.
   var asksForKey: (Int64) -> Bool = { _ in false }
 
   /// Returns the caller.
   ///
   /// - Throws: ``Problem``: 401 for a missing or wrong credential, 400 for two of them, 503 while the keys of a token's
-  ///   publisher are not known.
+  ///   publisher are not known, or its file has a mistake.
   package func caller(of request: HTTPServerRequest) throws(Problem) -> Caller {
     let token = request.header("X-Publisher-Token")
     let authorization = request.header("Authorization")
@@ -41,13 +41,18 @@ package struct Authenticator {
 
   /// Checks a publisher's token.
   package func publisher(_ token: String) throws(Problem) -> Caller {
-    guard let found = publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8))) else {
+    switch publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8)), now: milliseconds) {
+    case .found(let found): return Caller(publisher: found.publisher, customerId: nil, token: found.token)
+    case .broken: throw .brokenPublisher
+    case .unknown:
       throw .invalidCredential(
         "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokens or tokenHashes, "
           + "without spaces or a line's end.")
     }
-    return Caller(publisher: found.publisher, customerId: nil, token: found.token)
   }
+
+  /// Milliseconds since 1970.
+  package var milliseconds: Int64 { now.multipliedReportingOverflow(by: 1000).partialValue }
 
   /// Checks a JWT (RFC 7519): the one key of the publisher that its header leads to, and then its claims.
   package func customer(_ token: String) throws(Problem) -> Caller {
@@ -63,9 +68,15 @@ package struct Authenticator {
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
     // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
-    // existing or not. Only while a key set is being fetched, a 503 tells that its publisher has one.
-    guard let publisher = claims.publisher(of: publishers), let policy = publisher.customerTokens, header.crit == nil
-    else { throw Self.notSigned }
+    // existing or not. Only while a key set is being fetched, or while the publisher's file has a mistake, a 503 tells
+    // of it.
+    let publisher: Publisher
+    switch claims.publisher(of: publishers, now: milliseconds) {
+    case .found(let found): publisher = found
+    case .broken: throw .brokenPublisher
+    case .unknown: throw Self.notSigned
+    }
+    guard let policy = publisher.customerTokens, header.crit == nil else { throw Self.notSigned }
     let fetched = policy.keySet.flatMap { _ in keySets[publisher.id]?.keys }
     let keys = policy.keys + (fetched ?? [])
     let signed = Array("\(parts[0]).\(parts[1])".utf8)

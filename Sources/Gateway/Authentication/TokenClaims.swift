@@ -9,10 +9,12 @@ struct TokenClaims: Decodable {
   init(from decoder: any Decoder) throws { claims = try [ExactText: Claim](from: decoder) }
 
   /// The publisher that an unverified token names, by `publisherId`, or without it by `iss` and `aud`.
-  func publisher(of publishers: Publishers) -> Publisher? {
-    if let claim = claims["publisherId"] { return claim.number.flatMap { publishers[$0] } }
-    guard let issuer = claims["iss"]?.text else { return nil }
-    return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.texts ?? [])
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  func publisher(of publishers: Publishers, now: Int64) -> PublisherLookUp<Publisher> {
+    if let claim = claims["publisherId"] { return claim.number.map(publishers.lookUp) ?? .unknown }
+    guard let issuer = claims["iss"]?.text else { return .unknown }
+    return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.texts ?? [], now: now)
   }
 
   /// Checks the claims of a token whose signature is right.

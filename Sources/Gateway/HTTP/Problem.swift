@@ -95,6 +95,11 @@ package struct Problem: Error, Sendable, Equatable {
   /// The keys of a publisher's key set are not there, or are being fetched again.
   static let keysNotKnown = unavailable(
     "The keys of the publisher's customer tokens (customerTokens.jwks) are being fetched; send the request again.")
+  /// The file of the caller's publisher has a mistake, or may be the one that has it.
+  package static let brokenPublisher = Problem(
+    503, "PUB0001", "Publisher not available",
+    detail: "The server cannot use the publisher's file now. Nothing was kept; send the request again later.",
+    retryAfter: BrokenPublisher.retryAfter)
   static func methodNotAllowed(_ allowed: [String]) -> Problem {
     Problem(405, "REQ0405", "Method not allowed", headers: ["Allow": allowed.joined(separator: ", ")])
   }

@@ -87,7 +87,13 @@ final class NotificationIntake {
 
   /// Answers a post to Cleeng's path: version 1 or 2.
   func take(_ request: HTTPServerRequest, of publisherId: String) async throws(Problem) -> HTTPServerResponse {
-    guard let id = Int64(publisherId), String(id) == publisherId, let owner = context.publishers[id] else {
+    let owner: Publisher
+    switch Int64(publisherId).flatMap({ String($0) == publisherId ? $0 : nil }).map(context.publishers.lookUp) {
+    case .found(let found): owner = found
+    case .broken:
+      metrics.count(Fate.unavailable.rawValue)
+      throw .brokenPublisher
+    case .unknown, nil:
       let reason = "There is no publisher \(publisherId.prefix(32))."
       // It does not count against the address: Apple posts wherever a developer has set up, from the addresses from
       // which it posts for everybody. Nothing of the body was read.
@@ -152,6 +158,8 @@ final class NotificationIntake {
       context.log.warning("a notification of an unknown type", ["type": .text(notification.kind)])
     }
     for row in rows where new.contains(row.key) { wake(row) }
+    // Apple posts it again after a 503. Who has got it by then gets it no second time.
+    if context.publishers.absentLists(bundleId: notification.origin.bundleId) { throw .brokenPublisher }
     return HTTPServerResponse(status: 200)
   }
 
@@ -258,6 +266,11 @@ final class NotificationIntake {
   /// Refuses what Apple signed for an app that nobody lists: no fault of its sender's.
   private func refuseForeign(_ detail: String, _ request: HTTPServerRequest) -> Problem {
     noteTaken(request)
+    if context.publishers.hasAbsent {
+      // It may be the app of a publisher whose file cannot be used now.
+      metrics.count(Fate.unavailable.rawValue)
+      return .brokenPublisher
+    }
     note(.foreign, detail, bytes: request.body.count)
     return .invalidBody(detail)
   }

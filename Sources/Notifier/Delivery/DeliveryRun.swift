@@ -82,7 +82,12 @@ final class DeliveryRun {
   ///
   /// - Returns: whether the notifier may acknowledge the message.
   private func deliver(_ delivery: Delivery) async -> Bool {
-    guard let publisher = context.publishers[delivery.publisherId] else { return await retryUnknown(delivery) }
+    let publisher: Publisher
+    switch context.publishers.lookUp(delivery.publisherId) {
+    case .found(let found): publisher = found
+    case .broken: return await putOffBroken(delivery)
+    case .unknown: return await retryUnknown(delivery)
+    }
     let found: EndpointDirectory.Found
     do {
       if let id = delivery.endpointId {
@@ -101,11 +106,21 @@ final class DeliveryRun {
 
   /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
-    dependencies.metrics.putOff.count(PutOffCause(cause).rawValue)
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId.text), "cause": .failure(cause)])
+    return await park(delivery, PutOffCause(cause), DeliveryDelayQueue.parking(delivery.parks))
+  }
+
+  /// Delays an event whose publisher's file has a mistake, until somebody has mended it. These rounds count for
+  /// nothing, so the notifier never gives the event up for that.
+  private func putOffBroken(_ delivery: Delivery) async -> Bool {
+    await park(delivery, .publisherBroken, DeliveryDelayQueue.mending(delivery.parks))
+  }
+
+  private func park(_ delivery: Delivery, _ cause: PutOffCause, _ wait: Duration) async -> Bool {
+    dependencies.metrics.putOff.count(cause.rawValue)
     let now = context.now()
     var later = delivery
-    later.due = now + Int64(DeliveryDelayQueue.parking(delivery.parks).wholeMilliseconds)
+    later.due = now + Int64(wait.wholeMilliseconds)
     later.parks += 1
     note(delivery, later.due)
     return await dependencies.enqueue(later, now: now, context.log)

@@ -16,6 +16,8 @@ enum PutOffCause: String, CaseIterable {
   case store
   /// The publisher is in no file yet.
   case publisher
+  /// The publisher's file has a mistake.
+  case publisherBroken = "publisher_broken"
   /// The endpoint's secrets cannot be decrypted, so nobody could sign.
   case secret
   /// Notifiers died while they had the delivery, and now another such delivery runs alone.

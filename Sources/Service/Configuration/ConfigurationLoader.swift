@@ -1,4 +1,4 @@
-public import Domain
+import Domain
 import Formats
 import FoundationEssentials
 import JSON
@@ -28,7 +28,8 @@ public struct ConfigurationLoader: Sendable {
   /// - Throws: ``ConfigurationError`` with every mistake.
   public func settings(for users: Set<SettingsUser> = []) throws -> Settings {
     let reader = SettingsReader(
-      source: file, root: try document(file), environment: environment, folder: folder(of: file), files: files)
+      source: file, root: try document(file, noting: files), environment: environment, folder: folder(of: file),
+      files: files)
     let settings = Settings(reader, doors)
     reader.noteUnknownKeys()
     reader.noteUnusableParts(of: settings, for: users)
@@ -41,82 +42,8 @@ public struct ConfigurationLoader: Sendable {
     Mistake(of: key, in: file, overriddenBy: environment, problem)
   }
 
-  /// Reads every `*.json` in the publishers' folder.
-  ///
-  /// - Parameter addresses: the URLs that endpoints may have.
-  /// - Throws: ``ConfigurationError`` with every mistake of every file.
-  public func publishers(in folder: String, addresses: WebhookAddress = WebhookAddress()) throws -> Publishers {
-    let names: [String]
-    do {
-      names = try files.names(in: folder)
-    } catch {
-      throw single(folder, "publishers.folder", "the folder cannot be read")
-    }
-    var publishers: [Publisher] = []
-    var files: [Int64: [String]] = [:]
-    var mistakes: [Mistake] = []
-    for name in names {
-      do {
-        let publisher = try publisher(folder + "/" + name, addresses)
-        publishers.append(publisher)
-        files[publisher.id, default: []].append(name)
-      } catch let error as ConfigurationError {
-        mistakes += error.mistakes
-      }
-    }
-    if names.isEmpty {
-      mistakes.append(
-        Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher")
-      )
-    }
-    for (id, names) in files.sorted(by: { $0.key < $1.key }) where names.count > 1 {
-      let problem = "\(id) stands in more than one file: \(names.joined(separator: ", "))"
-      mistakes.append(Mistake(source: folder, key: "publisherId", problem: problem))
-    }
-    mistakes += sharedCredentials(of: publishers, folder)
-    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
-    return Publishers(publishers)
-  }
-
-  private func publisher(_ path: String, _ addresses: WebhookAddress) throws -> Publisher {
-    let root = try document(path)
-    let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path), files: files)
-    var lists = PublisherReader.Elements()
-    for (key, list) in PublisherReader.Elements.lists {
-      lists[keyPath: list] = elements(key, of: root, path, reader)
-    }
-    let publisher = PublisherReader(reader: reader, addresses: addresses, doors: doors).publisher(lists)
-    reader.noteUnknownKeys(except: Set(PublisherReader.Elements.lists.map(\.key)))
-    let all = [reader] + lists.all
-    for element in lists.all { element.noteUnknownKeys() }
-    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
-    // The reader has already noted a missing id.
-    for id in duplicates.keys.sorted() where id != .unknown {
-      reader.note("webhooks", "two endpoints have the id \"\(id)\"")
-    }
-    // A route knows an app by these two: no call would ever use a second app's key.
-    let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
-      app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
-    }
-    for (place, all) in Dictionary(grouping: places, by: \.exact).sorted(by: { $0.key < $1.key }) where all.count > 1 {
-      reader.note("apps", "two apps have the bundleId \(place)")
-    }
-    for product in publisher.offers.ambiguousProductIds {
-      reader.note("offers", "product \"\(product)\" stands in two offers")
-    }
-    // An app with a mistake is missing here.
-    if publisher.apps.count == lists.apps.count {
-      for door in doors {
-        for (key, problem) in door.mistakes(in: publisher) { reader.note("\(door.key).\(key)", problem) }
-      }
-    }
-    let mistakes = all.flatMap(\.mistakes)
-    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
-    return publisher
-  }
-
-  private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader]
-  {
+  /// The readers of the objects in a list.
+  func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader] {
     guard let list = root[key.split(separator: ".").map(String.init)] else { return [] }
     guard case .array(let elements) = list else {
       reader.note(key, "is \(list.shape), expected an array of objects")
@@ -124,11 +51,15 @@ public struct ConfigurationLoader: Sendable {
     }
     return elements.enumerated().map { index, element in
       SettingsReader(
-        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path), files: files)
+        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path),
+        files: reader.files)
     }
   }
 
-  private func document(_ path: String) throws -> JSONValue {
+  /// Reads a file that holds a JSON object, and notes it.
+  ///
+  /// - Throws: ``ConfigurationError``.
+  func document(_ path: String, noting files: ConfigurationFiles) throws(ConfigurationError) -> JSONValue {
     guard let data = files.read(path) else {
       throw single(path, "", "the file cannot be read")
     }
@@ -136,7 +67,8 @@ public struct ConfigurationLoader: Sendable {
     let value: JSONValue
     do {
       value = try JSONText(bytes, limits: .own).decoded(as: JSONValue.self)
-    } catch let error as JSONSyntaxError {
+    } catch {
+      guard let error = error as? JSONSyntaxError else { throw single(path, "", "is not JSON: \(error)") }
       let place = Self.place(error.offset, in: bytes)
       guard let key = error.repeatedMember else { throw single(path, "", "is not JSON: \(place) is unexpected") }
       throw single(path, key, "stands twice in one object, the second time at \(place)")
@@ -152,11 +84,11 @@ public struct ConfigurationLoader: Sendable {
     return "line \(lines.count), column \(lines[lines.count - 1].count + 1)"
   }
 
-  private func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {
+  func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {
     ConfigurationError(mistakes: [Mistake(source: source, key: key, problem: problem)])
   }
 
-  private func folder(of path: String) -> String {
+  func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return String(path[..<slash])
   }

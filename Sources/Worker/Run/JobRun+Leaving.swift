@@ -25,7 +25,7 @@ extension JobRun {
     let isUntried = !hasRun && Self.withoutRun.contains(cause)
     // A copy that could not run is still the copy.
     await publish(
-      next, JobDelayQueue(wait, now: now, isInLine: cause == .unauthorized), isUntried: isUntried,
+      next, JobDelayQueue(wait, now: now, isInLine: cause.waitsForPerson), isUntried: isUntried,
       copy: isUntried ? JobMessage.copy(received.delivery) : nil)
   }
 

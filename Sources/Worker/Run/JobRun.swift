@@ -98,6 +98,8 @@ final class JobRun {
     // 2. Apple's verified answer. A transfer needs none, nor does a purchase about which Apple spoke a moment ago.
     if let known = knownPurchase() { return await finalize(known, lastingRoute()) }
     if await wasFinalized() { return }
+    // Somebody may have mended the publisher's file meanwhile. The decision needs the publisher, too.
+    if publisherThen == nil { publisherThen = publisher }
     let made = await dependencies.verify(self) ?? nowhereToAsk()
     if Task.isCancelled, case .failed = made.result {
       // The worker stops and has broken off the call. That is no failure of the job.
@@ -135,11 +137,15 @@ final class JobRun {
   }
 
   private func nowhereToAsk() -> PurchaseVerification.Attempt {
-    guard publisher != nil else {
+    switch dependencies.publishers().lookUp(job.publisherId) {
+    case .found: return PurchaseVerification.Attempt(result: .unknownTransaction)
+    case .broken:
+      let since = dependencies.publishers().brokenSince(job.publisherId) ?? now
+      return PurchaseVerification.Attempt(result: .brokenPublisher(wait: AppStanding.wait(since: since, at: now)))
+    case .unknown:
       log.error("the publisher is not configured")
       return PurchaseVerification.Attempt(result: .failed(.publisherUnknown))
     }
-    return PurchaseVerification.Attempt(result: .unknownTransaction)
   }
 
   /// The places where Apple may know the publisher's transactions; empty for an unknown publisher.
@@ -246,11 +252,11 @@ final class JobRun {
       await release(isRetrying: false, after: asked, isRun: false, route: route)
       return await goOnWithNextCall(asked)
     }
-    let wait = cause == .unauthorized ? max(asked, await turn()) : asked
+    let wait = cause.waitsForPerson ? max(asked, await turn()) : asked
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
     let latest = wait + JobDelayQueue.tolerance(of: wait)
-    let hasRun = next > attempt || cause == .unauthorized
+    let hasRun = next > attempt || cause.waitsForPerson
     await release(isRetrying: hasRun, after: latest, isRun: hasRun, route: route, cause: cause)
     await keepInLedger(latest)
     if hasRun {
@@ -271,7 +277,7 @@ final class JobRun {
     await runBesideOthers()
   }
 
-  /// The wait for the job's turn among all jobs of the publisher that wait for an app whose key Apple refuses.
+  /// The wait for the job's turn among all jobs of the publisher that wait for a person.
   private func turn() async -> Duration {
     do {
       return try await dependencies.takeTurn(job.publisherId)

@@ -28,6 +28,7 @@ struct TimerAnswer: Equatable {
     case .verified: TimerAnswer(label: "told", answer: .told)
     case .unknownTransaction: TimerAnswer(label: "unknown", answer: .unknown)
     case .rejected: TimerAnswer(label: "rejected", answer: .away(until: nil))
+    case .brokenPublisher: TimerAnswer(label: RetryCause.publisherBroken.rawValue, answer: .away(until: nil))
     case .refused: TimerAnswer(label: RetryCause.unauthorized.rawValue, answer: .away(until: nil))
     case .failed(let cause): TimerAnswer(label: cause.rawValue, answer: .away(until: nil))
     case .postponed(let cause, let wait): postponed(cause, wait, now: now)

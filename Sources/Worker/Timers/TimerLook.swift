@@ -73,7 +73,7 @@ struct TimerLook {
     case .unknownTransaction: log.warning("Apple does not know a purchase of the ledger")
     case .rejected(let code):
       log.error("Apple's answer about a purchase was not accepted", ["result": .string(code.rawValue)])
-    case .verified, .refused, .failed, .postponed: break
+    case .verified, .refused, .brokenPublisher, .failed, .postponed: break
     }
     return (made.evidence, .after(made.result, now: now))
   }

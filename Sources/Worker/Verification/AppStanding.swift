@@ -1,3 +1,5 @@
+import Formats
+
 /// Whether Apple takes an app's key in one environment, as this worker knows it. A state machine by value (decision
 /// 0037). Times are milliseconds since 1970.
 ///
@@ -71,8 +73,12 @@ struct AppStanding: Equatable {
 
   /// How long a job waits.
   func wait(at now: Int64) -> Duration {
-    let lasts = refusedSince.map { max(0, now - $0) } ?? 0
-    return .milliseconds(min(Self.longestWait, max(Self.shortestPause, lasts / 2)))
+    Self.wait(since: refusedSince ?? now, at: now)
+  }
+
+  /// How long a job waits for a person, by the time since when there is something to mend.
+  static func wait(since: Int64, at now: Int64) -> Duration {
+    .milliseconds(min(longestWait, max(shortestPause, max(0, now.subtracting(since)) / 2)))
   }
 
   private static func pause(since: Int64, _ now: Int64) -> Int64 {

@@ -132,7 +132,7 @@ struct MbaasyRequestTests {
 
   private func caller(_ headers: (String, String)...) -> Result<MbaasyAuthentication, MbaasyError> {
     let request = HTTPServerRequest(method: "POST", path: [], headers: headers.map { (name: $0.0, value: $0.1) })
-    return Result { () throws(MbaasyError) in try MbaasyAuthentication(request, publishers) }
+    return Result { () throws(MbaasyError) in try MbaasyAuthentication(request, publishers, now: 0) }
   }
 
   @Test func `a token names the publisher and the app`() throws {
@@ -145,7 +145,7 @@ struct MbaasyRequestTests {
     func refusal(_ token: String) -> Int? {
       let head = HTTPServerRequest(method: "POST", path: [], headers: [("Authorization", "Bearer \(token)")])
       var pace = DoorPace()
-      return MbaasyAPI.admission(of: head, publishers).refusal(&pace, now: .zero)?.status
+      return MbaasyAPI.admission(of: head, publishers, now: 0).refusal(&pace, now: .zero)?.status
     }
     #expect(refusal("one") == nil)
     #expect(refusal("three") == 401)

@@ -87,9 +87,9 @@ enum FuzzReaders {
     _ = try? PlayFabCaller(request, authenticator)
     _ = try? PlayFabRestoreRequest(request)
     _ = try? PlayFabValidateRequest(request)
-    _ = try? MbaasyAuthentication(request, publishers)
+    _ = try? MbaasyAuthentication(request, publishers, now: 0)
     _ = try? MbaasyRequest(request.body, DoorPolicy(customerPrefix: "p:"))
-    if let credential = IapticCredential(request) { _ = credential.validator(publishers) }
+    if let credential = IapticCredential(request) { _ = credential.validator(publishers, now: 0) }
     if let body = try? jsonBody(request) {
       _ = IapticRequest.hasTextCode(body)
       _ = try? IapticRequest(body)

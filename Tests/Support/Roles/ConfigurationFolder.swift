@@ -23,6 +23,13 @@ package final class ConfigurationFolder {
     try Data(bytes).write(to: URL(filePath: path + "/" + name))
   }
 
+  /// Reads a file; `nil` if it is not there.
+  package func read(_ name: String) -> [UInt8]? {
+    (try? Data(contentsOf: URL(filePath: path + "/" + name))).map(Array.init)
+  }
+
+  package func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: path + "/" + name) }
+
   package func loader(
     _ environment: [String: String] = [:], doors: [any ConfiguredDoor]? = nil
   ) -> ConfigurationLoader {

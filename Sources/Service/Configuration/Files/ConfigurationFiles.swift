@@ -19,6 +19,32 @@ public final class ConfigurationFiles: Sendable {
     return data
   }
 
+  /// Takes note of what another set has read.
+  func note(_ other: ConfigurationFiles) {
+    for (path, digest) in other.all { contents.note(path, digest) }
+  }
+
+  /// Takes note of files if all of them still have these digests. It reads those that nobody has read for this set.
+  ///
+  /// - Parameter digests: as in ``all``.
+  /// - Returns: whether they have.
+  func note(ifUnchanged digests: [String: [UInt8]]) -> Bool {
+    var new: [(path: String, digest: [UInt8])] = []
+    for (path, digest) in digests {
+      if let known = contents.digest(of: path) {
+        guard known == digest else { return false }
+      } else {
+        guard Self.digest(try? Data(contentsOf: URL(filePath: path))) == digest else { return false }
+        new.append((path, digest))
+      }
+    }
+    for (path, digest) in new { contents.note(path, digest) }
+    return true
+  }
+
+  /// The SHA-256 of each file by its path; empty for one that could not be read.
+  var all: [String: [UInt8]] { contents.all.files }
+
   /// Lists the names in a folder and remembers them.
   ///
   /// - Throws: the system's error.
@@ -64,6 +90,8 @@ private final class NotedContents: @unchecked Sendable {
   private var folders: [String: [String]?] = [:]
 
   func note(_ path: String, _ digest: [UInt8]) { lock.withLock { files[path] = digest } }
+
+  func digest(of path: String) -> [UInt8]? { lock.withLock { files[path] } }
 
   func noteFolder(_ path: String, _ names: [String]?) { lock.withLock { folders[path] = .some(names) } }
 

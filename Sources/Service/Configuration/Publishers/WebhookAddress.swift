@@ -3,7 +3,7 @@ public import Transport
 
 /// The URLs that an endpoint may have, as far as the text tells. The notifier checks the addresses of a name when it
 /// connects.
-public struct WebhookAddress: Sendable {
+public struct WebhookAddress: Sendable, Equatable {
   /// Whether `http` is allowed.
   public let allowsHTTP: Bool
   /// The numeric addresses that are allowed.
