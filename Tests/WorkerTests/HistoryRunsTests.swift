@@ -84,5 +84,7 @@ struct HistoryRunsTests {
       (state: NotificationSources.State(source: source("Production", readThrough: time), isFree: true), known: name)
     }
     #expect(HistoryTaking.due(states, HistoryPlan(interval: 3_600_000), now: now).map(\.known) == ["c", "b", "a"])
+    let due = states.map { (source: $0.state.source, known: $0.known) }
+    #expect(HistoryTaking.oldest(due, 2).map(\.known) == ["c", "b"])
   }
 }

@@ -127,6 +127,19 @@ struct TimerTests {
     #expect(least?.most == 1)
   }
 
+  @Test func `of many publishers each turn has a part, and soon all had one`() {
+    let all = (1...1200).map { id in
+      Publisher(
+        id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [bench.apple.app("com.app\(id)")],
+        offers: OfferCatalog([]), webhooks: [])
+    }
+    var taking = TimerTaking(places: 8)
+    let turns = (0..<3).compactMap { _ in taking.turn(of: all, running: 0) }
+    #expect(turns.map(\.publishers.count) == [500, 500, 200] && turns.map(\.isLast) == [false, false, true])
+    #expect(Set(turns.flatMap(\.publishers).map(\.publisherId)) == Set(1...1200))
+    #expect(turns.allSatisfy { Set($0.apps.map(\.publisherId)) == Set($0.publishers.map(\.publisherId)) })
+  }
+
   @Test func `an app that holds its part of the places gets no more`() {
     var taking = TimerTaking(places: 8)
     let other = Publisher(
@@ -147,6 +160,8 @@ struct TimerTests {
     #expect(answer(.verified) == TimerAnswer(label: "told", answer: .told))
     #expect(answer(.unknownTransaction) == TimerAnswer(label: "unknown", answer: .unknown))
     #expect(answer(.rejected(.appMismatch)) == TimerAnswer(label: "rejected", answer: none))
+    #expect(
+      answer(.brokenPublisher(wait: .seconds(1))) == TimerAnswer(label: "publisher_broken", answer: none))
     #expect(answer(.refused(wait: .seconds(1))) == TimerAnswer(label: "unauthorized", answer: none))
     #expect(answer(.failed(.timeout)) == TimerAnswer(label: "timeout", answer: none))
     #expect(

@@ -11,6 +11,7 @@ from fleet.ledger_benchmark import ledger
 from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
 from fleet.notifier_benchmark import notifier
+from fleet.publisher_benchmark import publishers
 from fleet.stranger_benchmark import strangers
 from fleet.table import show
 from fleet.tls_benchmark import tls
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
     "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
     "isolation": (isolation, "a quiet customer beside one with thousands of jobs in the line", 0, (140, 0)),
+    "publishers": (publishers, "10,000 publishers beside one: start, memory, reload, registrations", 20_000, (300, 30)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
 
@@ -93,6 +95,8 @@ def main():
     parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
     parser.add_argument("--rows", type=int, default=0,
                         help="ledger: also beside so many purchases made by SQL, for example 10000000; needs disk")
+    parser.add_argument("--publishers", type=int, default=10_000,
+                        help="publishers: so many; %(default)s by default")
     parser.add_argument("--seconds", type=int, default=60,
                         help="payments: for so many seconds; %(default)s by default, 600 for the goal")
     options = parser.parse_args()

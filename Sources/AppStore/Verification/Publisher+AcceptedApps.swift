@@ -18,3 +18,11 @@ extension Publisher {
     }
   }
 }
+
+extension PublisherApps {
+  /// Takes the apps of publishers.
+  public init(of publishers: [Publisher]) {
+    self.init(
+      publishers.flatMap { publisher in publisher.acceptedAppList.map { (publisherId: publisher.id, app: $0) } })
+  }
+}

@@ -29,6 +29,7 @@ final class NotificationIntake {
   private let longTexts: LongTexts
   private var apps = PublisherApps([])
   private var appsRevision = -1
+  private var gathering: (revision: Int, task: Task<PublisherApps, Never>)?
   private var lastSample: ContinuousClock.Instant?
 
   /// How often a refused body is logged.
@@ -134,7 +135,7 @@ final class NotificationIntake {
 
   private func take(signed text: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let notification = try await verified(text, request)
-    let rows = publisherApps.publishers(of: notification.origin).map { id in
+    let rows = await publisherApps.publishers(of: notification.origin).map { id in
       let forwards = context.publishers[id]?.notifications.forwards(in: notification.origin.environment.rawValue) ?? []
       return row(id, notification, text).forwarded(to: forwards, as: request.body)
     }
@@ -166,7 +167,7 @@ final class NotificationIntake {
   private func verified(
     _ text: String, _ request: HTTPServerRequest
   ) async throws(Problem) -> VerifiedNotification {
-    let (verifier, accepted) = (verifier, publisherApps.accepted)
+    let (verifier, accepted) = (verifier, await publisherApps.accepted)
     switch try await reading(text.utf8.count, { verifier.notification(text, expecting: accepted) }) {
     case .accepted(let notification): return notification
     case .tryLater(let rejection):
@@ -201,15 +202,28 @@ final class NotificationIntake {
     }
   }
 
+  /// The apps of the present publishers. After a reload they are gathered on another thread, since there may be
+  /// thousands; who asks meanwhile waits.
   private var publisherApps: PublisherApps {
-    if appsRevision != context.publishersRevision {
-      appsRevision = context.publishersRevision
-      apps = PublisherApps(
-        context.publishers.all.flatMap { publisher in
-          publisher.acceptedAppList.map { (publisherId: publisher.id, app: $0) }
-        })
+    get async {
+      let revision = context.publishersRevision
+      guard appsRevision != revision else { return apps }
+      let task = gathering.flatMap { $0.revision == revision ? $0.task : nil } ?? gather(revision)
+      let gathered = await task.value
+      // A later reload may have overtaken this one.
+      if revision >= appsRevision { (apps, appsRevision) = (gathered, revision) }
+      return gathered
     }
-    return apps
+  }
+
+  private func gather(_ revision: Int) -> Task<PublisherApps, Never> {
+    let all = context.publishers.all
+    let task = Task { @LoopActor in
+      // The pool refuses work only when the process ends.
+      (try? await EventLoop.offload { PublisherApps(of: all) }) ?? PublisherApps(of: all)
+    }
+    gathering = (revision, task)
+    return task
   }
 
   // MARK: Version 1

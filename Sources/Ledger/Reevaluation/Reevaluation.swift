@@ -29,8 +29,20 @@ public final class Reevaluation {
   /// - Parameter publish: publishes the events of a commit.
   /// - Throws: `PostgresError`, or the error of `publish`. The next call goes on.
   public func run(_ publishers: Publishers, publish: @LoopActor (consuming Told) async throws -> Void) async throws {
+    var window = LookWindow()
+    var isLast = false
+    while !isLast {
+      let next = window.next(of: publishers.all)
+      isLast = next.isLast
+      try await run(next.part, publish: publish)
+    }
+  }
+
+  private func run(
+    _ publishers: ArraySlice<Publisher>, publish: @LoopActor (consuming Told) async throws -> Void
+  ) async throws {
     let kept = try await keptRules(publishers)
-    for publisher in publishers.all {
+    for publisher in publishers {
       let (own, rules) = (publisher.rulesSHA256, kept[publisher.id])
       switch watch.look(publisher.id, own: own, kept: rules?.sha256, isOpen: rules?.isOpen ?? false) {
       case .nothing: continue
@@ -51,8 +63,8 @@ public final class Reevaluation {
     let isOpen: Bool
   }
 
-  private func keptRules(_ publishers: Publishers) async throws -> [Int64: KeptRules] {
-    let rows = try await postgres.run(PostgresQuery(.readRules, [.int64s(publishers.all.map(\.id))]))
+  private func keptRules(_ publishers: ArraySlice<Publisher>) async throws -> [Int64: KeptRules] {
+    let rows = try await postgres.run(PostgresQuery(.readRules, [.int64s(publishers.map(\.id))]))
     return try rows.reduce(into: [:]) { kept, row in
       guard let publisher = try row.int64("publisher_id"), let hash = try row.bytes("rules_sha256") else { return }
       kept[publisher] = KeptRules(sha256: hash, isOpen: try row.bool("is_open") ?? false)

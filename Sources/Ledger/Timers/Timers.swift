@@ -1,6 +1,7 @@
 public import Domain
 public import EventLoop
 import Formats
+import JSON
 public import Postgres
 
 /// The timers of purchases: the column `due_at` of each. A worker that takes a due one moves it forward, so nobody else
@@ -53,11 +54,27 @@ public struct Timers {
       PostgresQuery(
         .takeDue,
         [
-          .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .int64s(apps.map { Int64($0.most) }),
-          .int64(Int64(limit)), .int64(Int64(Self.lease / .milliseconds(1))),
           .int64s(publishers.map(\.publisherId)), .int64s(publishers.map { Int64($0.most) }),
+          .texts(Self.lists(of: apps, publishers)), .int64(Int64(limit)),
+          .int64(Int64(Self.lease / .milliseconds(1))),
         ]))
     return try rows.map(DuePurchase.init)
+  }
+
+  /// The apps of each publisher, in its order, as the JSON array that the statement reads. A list of all apps would be
+  /// read for each publisher.
+  private static func lists(of apps: [Share], _ publishers: [PublisherShare]) -> [String] {
+    let byPublisher = Dictionary(grouping: apps, by: \.publisherId)
+    return publishers.map { publisher in
+      let list = JSONWriter.array(
+        (byPublisher[publisher.publisherId] ?? []).map { app in
+          JSONWriter.object {
+            $0.member("bundle_id", app.bundleId)
+            $0.member("most", Int64(app.most))
+          }
+        })
+      return String(decoding: list, as: UTF8.self)
+    }
   }
 
   /// After a look, the next one that something unsigned asks for comes so much later at the earliest.
@@ -111,16 +128,16 @@ extension PostgresStatement {
   fileprivate static let takeDue = PostgresStatement(
     "take due timers",
     """
-    WITH apps AS (SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS a (publisher_id, bundle_id, most)),
-    due AS (
-      SELECT d.* FROM unnest($6::bigint[], $7::bigint[]) AS u (publisher_id, most)
+    WITH due AS (
+      SELECT d.* FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS u (publisher_id, most, apps)
         CROSS JOIN LATERAL (
-          SELECT a.publisher_id, t.environment, t.original_transaction_id, t.due_at FROM apps a
+          SELECT u.publisher_id, t.environment, t.original_transaction_id, t.due_at
+          FROM jsonb_to_recordset(u.apps::jsonb) AS a (bundle_id text, most bigint)
             CROSS JOIN LATERAL (
               SELECT p.environment, p.original_transaction_id, p.due_at FROM purchases p
-              WHERE p.publisher_id = a.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()
+              WHERE p.publisher_id = u.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()
               ORDER BY p.due_at DESC LIMIT a.most FOR NO KEY UPDATE SKIP LOCKED) t
-          WHERE a.publisher_id = u.publisher_id LIMIT u.most) d
+          LIMIT u.most) d
       LIMIT $4)
     UPDATE purchases p SET due_at = now() + $5 * interval '1 millisecond', looked_at = now() FROM due
     WHERE p.publisher_id = due.publisher_id AND p.environment = due.environment

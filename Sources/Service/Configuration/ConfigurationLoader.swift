@@ -1,6 +1,5 @@
 import Domain
 import Formats
-import FoundationEssentials
 import JSON
 
 /// Reads the configuration file and the publishers' files, and reports all mistakes together.
@@ -60,10 +59,9 @@ public struct ConfigurationLoader: Sendable {
   ///
   /// - Throws: ``ConfigurationError``.
   func document(_ path: String, noting files: ConfigurationFiles) throws(ConfigurationError) -> JSONValue {
-    guard let data = files.read(path) else {
+    guard let bytes = files.read(path) else {
       throw single(path, "", "the file cannot be read")
     }
-    let bytes = Array(data)
     let value: JSONValue
     do {
       value = try JSONText(bytes, limits: .own).decoded(as: JSONValue.self)

@@ -33,15 +33,30 @@ final class HistoryMetrics {
     }
   }
 
-  /// Takes what the ledger knows. An app that nobody has read to the end lacks everything that Apple still has.
-  func note(_ sources: [(source: NotificationSource, place: AppPlace)], now: Int64) {
-    // Production does not answer about an app that was never released.
-    oldest = sources.filter { !$0.place.isUnknownToApple }.map { source, _ in
-      source.readThrough ?? now - HistoryPlan.reach(in: source.environment)
-    }.min()
+  /// Takes what the ledger knows.
+  func note(_ summary: HistorySummary) {
+    oldest = summary.oldest
     for environment in Self.environments {
-      let count = sources.count { $0.place.environment == environment && $0.source.isSilent(at: now) }
-      silent.set(Double(count), environment.rawValue)
+      silent.set(Double(summary.silent[environment] ?? 0), environment.rawValue)
     }
+  }
+}
+
+/// What the ledger knows of all readings together, by value.
+struct HistorySummary: Equatable {
+  /// The end of the oldest complete reading, in milliseconds since 1970.
+  private(set) var oldest: Int64?
+  /// How many apps are silent.
+  private(set) var silent: [AppStoreEnvironment: Int] = [:]
+
+  /// Adds an app. One that nobody has read to the end lacks everything that Apple still has.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  mutating func add(_ source: NotificationSource, _ place: AppPlace, now: Int64) {
+    if source.isSilent(at: now) { silent[place.environment, default: 0] += 1 }
+    // Production does not answer about an app that was never released.
+    if place.isUnknownToApple { return }
+    let end = source.readThrough ?? now - HistoryPlan.reach(in: source.environment)
+    oldest = min(oldest ?? end, end)
   }
 }

@@ -62,6 +62,8 @@ final class HistoryRuns: RoleService {
 
   /// The most apps that one worker reads at once.
   private static let mostAtOnce = 16
+  /// The most apps that one look thinks of: other workers may take most of them.
+  private static let mostConsidered = 256
   /// The longest time between two looks for apps that must be read.
   private static let longestPause = Duration.seconds(15)
 
@@ -111,15 +113,24 @@ final class HistoryRuns: RoleService {
   }
 
   private func beginDue() async throws {
-    let apps: [App] = context.publishers.all.flatMap { publisher in
-      dependencies.places(publisher).map { (publisherId: publisher.id, place: $0) }
+    let plan = HistoryPlan(interval: Int64(interval / .milliseconds(1)))
+    var (window, isLast) = (LookWindow(), false)
+    var summary = HistorySummary()
+    var due: [(source: NotificationSource, known: AppPlace)] = []
+    while !isLast {
+      let next = window.next(of: context.publishers.all)
+      isLast = next.isLast
+      let apps: [App] = next.part.flatMap { publisher in
+        dependencies.places(publisher).map { (publisherId: publisher.id, place: $0) }
+      }
+      guard !apps.isEmpty else { continue }
+      let now = context.now()
+      let all = zip(try await dependencies.states(apps), apps).map { (state: $0, known: $1.place) }
+      for (state, place) in all { summary.add(state.source, place, now: now) }
+      due = HistoryTaking.oldest(due + HistoryTaking.due(all, plan, now: now), Self.mostConsidered)
     }
-    guard !apps.isEmpty else { return metrics.note([], now: context.now()) }
-    let states = try await dependencies.states(apps)
-    let (plan, now) = (HistoryPlan(interval: Int64(interval / .milliseconds(1))), context.now())
-    metrics.note(zip(states, apps).map { ($0.source, $1.place) }, now: now)
-    let all = zip(states, apps).map { (state: $0, known: $1.place) }
-    for (source, place) in HistoryTaking.due(all, plan, now: now) {
+    metrics.note(summary)
+    for (source, place) in due {
       guard runs.count < Self.mostAtOnce, !runs.isClosed else { return }
       guard try await dependencies.take(source) else { continue }
       begin(source, place, plan.range(of: source, now: context.now()))

@@ -12,9 +12,15 @@ enum HistoryTaking {
   static func due<Known>(
     _ states: [(state: NotificationSources.State, known: Known)], _ plan: HistoryPlan, now: Int64
   ) -> [(source: NotificationSource, known: Known)] {
-    states.filter { $0.state.isFree && plan.isDue($0.state.source, now: now) }
-      .sorted { ($0.state.source.readThrough ?? 0) < ($1.state.source.readThrough ?? 0) }
-      .map { ($0.state.source, $0.known) }
+    oldest(
+      states.filter { $0.state.isFree && plan.isDue($0.state.source, now: now) }.map { ($0.state.source, $0.known) })
+  }
+
+  /// So many of some readings, the oldest first.
+  static func oldest<Known>(
+    _ readings: [(source: NotificationSource, known: Known)], _ most: Int = .max
+  ) -> [(source: NotificationSource, known: Known)] {
+    Array(readings.sorted { ($0.source.readThrough ?? 0) < ($1.source.readThrough ?? 0) }.prefix(most))
   }
 
   /// How long nobody reads a source after a reading; `nil` if the plan says it.

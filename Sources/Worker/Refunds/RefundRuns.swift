@@ -36,6 +36,7 @@ final class RefundRuns: RoleService {
   private let metrics: RefundMetrics
   private let runs = RunningTasks()
   private var turns = FairTurns<Int64>(places: RefundRuns.mostAtOnce, part: 4)
+  private var window = LookWindow()
   private lazy var looks = Chore(
     every: Self.interval, isReady: { [weak self] in self.map { $0.free > 0 && $0.dependencies.isReady() } ?? false },
     look: { [weak self] in await self?.take() })
@@ -45,6 +46,8 @@ final class RefundRuns: RoleService {
 
   /// How often a worker looks for due requests.
   private static let interval = Duration.seconds(1)
+  /// The time between the looks of one round, if there are many publishers.
+  private static let shortInterval = Duration.milliseconds(100)
   /// How often a worker counts the requests without an answer.
   private static let countInterval = Duration.seconds(15)
   /// The most requests of one worker at once. One of several publishers gets a quarter of them at most.
@@ -85,7 +88,9 @@ final class RefundRuns: RoleService {
   func take() async {
     let context = dependencies.context
     do {
-      let shares = turns.shares(of: context.publishers.all.map(\.id), free: free).map {
+      let (part, isLast) = window.next(of: context.publishers.all)
+      if !isLast { looks.look(after: Self.shortInterval) }
+      let shares = turns.shares(of: part.map(\.id), free: free).map {
         RefundRequests.Share(publisherId: $0.name, most: $0.most)
       }
       // A call takes less than the lease, so that nobody else makes the same call meanwhile.

@@ -81,7 +81,7 @@ final class TimerRuns: RoleService {
     do {
       let due = try await dependencies.takeDue(turn)
       for purchase in due { begin(purchase) }
-      if !due.isEmpty { looks.look(after: Self.shortInterval) }
+      if !due.isEmpty || !turn.isLast { looks.look(after: Self.shortInterval) }
     } catch {
       dependencies.context.log.ledgerFailure("due timers could not be taken", error)
     }

@@ -7,6 +7,7 @@ struct TimerTaking {
   private let places: Int
   private var publishers: FairTurns<Int64>
   private var apps: FairTurns<AppName>
+  private var window = LookWindow()
 
   /// An app of a publisher.
   struct AppName: Hashable {
@@ -19,6 +20,8 @@ struct TimerTaking {
     let apps: [Timers.Share]
     let publishers: [Timers.PublisherShare]
     let most: Int
+    /// Whether every publisher had a turn since the first one had. Otherwise the next turn comes soon.
+    let isLast: Bool
   }
 
   /// - Parameter places: how many looks run at once.
@@ -33,19 +36,20 @@ struct TimerTaking {
   mutating func turn(of all: [Publisher], running: Int) -> Turn? {
     let free = free(running: running)
     guard free > 0 else { return nil }
+    let (part, isLast) = window.next(of: all)
     return Turn(
-      apps: apps.shares(of: Self.apps(of: all), free: free).map {
+      apps: apps.shares(of: Self.apps(of: part), free: free).map {
         Timers.Share(publisherId: $0.name.publisherId, bundleId: $0.name.bundleId.text, most: $0.most)
       },
-      publishers: publishers.shares(of: all.map(\.id), free: free).map {
+      publishers: publishers.shares(of: part.map(\.id), free: free).map {
         Timers.PublisherShare(publisherId: $0.name, most: $0.most)
-      }, most: free)
+      }, most: free, isLast: isLast)
   }
 
   private func free(running: Int) -> Int { min(max(1, places / 4), places - running) }
 
   /// The apps of publishers.
-  static func apps(of publishers: [Publisher]) -> [AppName] {
+  static func apps(of publishers: some Sequence<Publisher>) -> [AppName] {
     publishers.flatMap { publisher in
       publisher.apps.map { AppName(publisherId: publisher.id, bundleId: $0.bundleId.exact) }
     }

@@ -5,8 +5,8 @@ import EventLoop
 import Formats
 import Observability
 
-/// The standing of a place: the copy of this worker, which all its calls for the app share. A new reading of the
-/// publishers' files makes new places, and with them a new standing: somebody may have mended the mistake.
+/// The standing of a place: the copy of this worker, which all its calls for the app share. A change of the
+/// publisher's files makes new places, and with them a new standing: somebody may have mended the mistake.
 @LoopActor
 final class PlaceStanding {
   var value = AppStanding()

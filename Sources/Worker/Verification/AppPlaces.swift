@@ -6,11 +6,11 @@ import Formats
 import Observability
 import Service
 
-/// The places where Apple may know each publisher's transactions, made anew after each reading of the publishers.
+/// The places where Apple may know each publisher's transactions, made anew when the publisher's files have changed.
 @LoopActor
 final class AppPlaces {
   private let context: RoleContext
-  private var known: [Int64: [AppPlace]] = [:]
+  private var known: [Int64: (publisher: Publisher, places: [AppPlace])] = [:]
   private var revision = -1
 
   init(_ context: RoleContext) {
@@ -22,10 +22,13 @@ final class AppPlaces {
 
   /// The places of a publisher.
   func of(_ publisher: Publisher) -> [AppPlace] {
-    if revision != context.publishersRevision { (known, revision) = ([:], context.publishersRevision) }
-    if let places = known[publisher.id] { return places }
+    if revision != context.publishersRevision {
+      revision = context.publishersRevision
+      known = known.filter { context.publishers[$0.key] === $0.value.publisher }
+    }
+    if let found = known[publisher.id], found.publisher === publisher { return found.places }
     let places = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
-    known[publisher.id] = places
+    known[publisher.id] = (publisher, places)
     return places
   }
 
@@ -35,7 +38,7 @@ final class AppPlaces {
   /// The apps whose key Apple refuses, each in an environment.
   private var refused: [(publisher: Int64, place: AppPlace)] {
     guard revision == context.publishersRevision else { return [] }
-    return known.flatMap { id, places in places.map { (publisher: id, place: $0) } }
+    return known.flatMap { id, found in found.places.map { (publisher: id, place: $0) } }
       .filter { $0.place.standing.value.refusedSince != nil }
   }
 

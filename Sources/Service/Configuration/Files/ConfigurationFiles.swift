@@ -13,10 +13,10 @@ public final class ConfigurationFiles: Sendable {
   public init() { contents = NotedContents() }
 
   /// Reads a file and remembers its content; `nil` if it cannot be read, which is remembered, too.
-  func read(_ path: String) -> Data? {
-    let data = try? Data(contentsOf: URL(filePath: path))
-    contents.note(path, Self.digest(data))
-    return data
+  func read(_ path: String) -> [UInt8]? {
+    let bytes = FileBytes.read(path)
+    contents.note(path, Self.digest(bytes))
+    return bytes
   }
 
   /// Takes note of what another set has read.
@@ -34,7 +34,7 @@ public final class ConfigurationFiles: Sendable {
       if let known = contents.digest(of: path) {
         guard known == digest else { return false }
       } else {
-        guard Self.digest(try? Data(contentsOf: URL(filePath: path))) == digest else { return false }
+        guard Self.digest(FileBytes.read(path)) == digest else { return false }
         new.append((path, digest))
       }
     }
@@ -72,14 +72,14 @@ public final class ConfigurationFiles: Sendable {
   public var haveChanged: Bool {
     let (files, folders) = contents.all
     if folders.contains(where: { folder, names in names != (try? Self.names(in: folder)) }) { return true }
-    return files.contains { path, digest in Self.digest(try? Data(contentsOf: URL(filePath: path))) != digest }
+    return files.contains { path, digest in Self.digest(FileBytes.read(path)) != digest }
   }
 
   private static func names(in folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
   }
 
-  private static func digest(_ data: Data?) -> [UInt8] { data.map { SHA256.hash(Array($0)) } ?? [] }
+  private static func digest(_ bytes: [UInt8]?) -> [UInt8] { bytes.map { SHA256.hash($0) } ?? [] }
 }
 
 /// What a reader has noted. A pool thread reads the files, and the loop asks for changes.

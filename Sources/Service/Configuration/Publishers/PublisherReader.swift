@@ -131,6 +131,8 @@ struct PublisherReader {
       }
     }
     let bundleId = reader.string("bundleId", nil, "The app's bundle id.")
+    // The ledger's texts cannot hold it: one publisher's look-up would fail those of all.
+    if bundleId.utf8.contains(where: { $0 < 0x20 }) { reader.note("bundleId", "has a control character") }
     let issuerId = reader.string("issuerId", nil, "The issuer id of the In-App Purchase key.")
     let keyId = reader.string("keyId", nil, "The id of the In-App Purchase key.")
     guard let key else { return nil }  // noted above

@@ -1,6 +1,5 @@
 import Crypto
 import Formats
-import FoundationEssentials
 
 extension SettingsReader {
   /// Notes what commands miss: the ledger's address, and files that would make each of their calls fail.
@@ -34,10 +33,10 @@ extension SettingsReader {
 
   private func noteRoots(_ file: String) {
     let key = "appStore.rootFiles"
-    guard let data = files.read(file) else {
+    guard let bytes = files.read(file) else {
       return note(key, "the file \(file) cannot be read")
     }
-    if (try? Certificate.all(in: Array(data))) == nil {
+    if (try? Certificate.all(in: bytes)) == nil {
       note(key, "the file \(file) is neither a DER nor a PEM certificate")
     }
   }

@@ -146,15 +146,16 @@ final class SettingsReader {
       isRequired ? string(key, nil, meaning, isSecret: true) : optionalString(key, meaning, isSecret: true) ?? ""
     guard !name.isEmpty else { return nil }
     let path = resolve(name)
-    guard let data = files.read(path) else {
+    guard let bytes = files.read(path) else {
       note(key, Self.unreadable(path))
       return nil
     }
-    guard let text = String(data: data, encoding: .utf8) else {
+    guard var text = String(validating: bytes, as: UTF8.self) else {
       note(key, "the file that it names is no text in UTF-8")
       return nil
     }
-    return String(text.reversed().drop { $0.isNewline }.reversed())
+    while text.last?.isNewline == true { text.removeLast() }
+    return text
   }
 
   /// Says where the reader looked for a secret's file.
