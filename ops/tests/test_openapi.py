@@ -12,8 +12,8 @@ KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"{}\[\],#][^{}\[\],]*?)\s*:
 BLOCK_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"#\[][^:]*?)\s*:(?:\s+|$)""")
 # Formats that no long text has.
 BOUNDED = {"uuid", "date-time", "ipv4", "ipv6"}
-# Fields that nobody refuses, since a proxy writes them. The room for the whole head bounds them (431).
-HEAD_ONLY = {"traceparent", "X-Forwarded-For"}
+# Fields that nobody refuses: a proxy writes them, or they are hints. The room for the whole head bounds them (431).
+HEAD_ONLY = {"traceparent", "X-Forwarded-For", "Priority"}
 METHODS = {"get", "put", "post", "patch", "delete"}
 
 
