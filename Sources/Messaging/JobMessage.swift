@@ -18,8 +18,9 @@ public enum JobMessage {
   public static let redeliveredHeader = "countersign-redelivered"
   /// When the wait in delay queues ends, in milliseconds since 1970, where one queue alone does not end it.
   public static let dueHeader = "countersign-due"
-  /// The run of the job that the message is for, from 0. It grows when a sweep enqueues the job again: an earlier
-  /// message that still waits somewhere is dropped when it comes.
+  /// The run of the job that the message is for, from 1; without it, the message is of no sweep. The number grows when
+  /// a sweep enqueues the job again. Once it has arrived, messages with smaller numbers are dropped, so that repeated
+  /// sweeps of a job leave two messages of it at most.
   public static let runHeader = "countersign-run"
   /// Names a copy of a job that waits in the line for a call to Apple.
   public static let copyHeader = "countersign-copy"

@@ -34,7 +34,8 @@ public final class Leases {
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
   ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
   ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
-  ///   - run: the run that the delivery is for. An earlier one than the present one is superseded.
+  ///   - run: the run that the delivery is for; 0 if it has no number. A number below one that has arrived before is
+  ///     superseded.
   ///   - mayCall: whether a call that is free may be the job's. Otherwise the job joins the line, if it needs a call.
   public func take(
     _ job: Job, attempt: Int = 1, copy: JobCopy = JobCopy(), for duration: Duration, sweepAfter: Duration,
@@ -212,7 +213,9 @@ extension RedisScript {
     end
     if status == 'finalized' then return {'finalized'} end
     if status and isCopy == '1' and known[9] ~= copy then return {'superseded'} end
-    if tonumber(run) < tonumber(known[11] or 0) then return {'superseded'} end
+    -- A message without a number may be an older worker's, and the only one.
+    if tonumber(run) > 0 and tonumber(run) < tonumber(known[11] or 0) then return {'superseded'} end
+    if status and tonumber(run) > tonumber(known[11] or 0) then redis.call('HSET', synchronizationKey, 'run', run) end
     local millis, micros = clock()
     local kept = redis.call('MGET', transactionKey, claimKey)
     refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])

@@ -3,7 +3,7 @@ public import Domain
 /// An open synchronization that is due: a sweep enqueues its job again.
 public struct DueJob: Sendable, Equatable {
   public let job: Job
-  /// Its next run. An earlier message of the job, which may still wait at the broker, is dropped when it comes.
+  /// Its next run. Once a message of this run has arrived, messages of earlier numbered runs are dropped.
   public let run: Int64
   /// Whether a person asked for it (`countersign jobs retry`), so that nothing was lost.
   public let isHurried: Bool

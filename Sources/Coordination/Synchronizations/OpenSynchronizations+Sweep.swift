@@ -66,7 +66,7 @@ extension RedisScript {
     local due = redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'WITHSCORES', 'LIMIT', 0, limit)
     for index = 1, #due, 2 do
       local member = due[index]
-      local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion')
+      local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion', 'sweeps', 'run')
       if newer(member, state[3]) then
         redis.call('ZADD', openKey, millis + interval, member)
         newerCount = newerCount + 1
@@ -74,7 +74,9 @@ extension RedisScript {
         redis.call('ZREM', openKey, member)
       else
         redis.call('ZADD', openKey, millis + interval, member)
-        local run = redis.call('HINCRBY', prefix .. member, 'run', 1)
+        -- The number counts when its message arrives: until then an earlier message is the only one.
+        local run = math.max(tonumber(state[4] or 0), tonumber(state[5] or 0)) + 1
+        redis.call('HSET', prefix .. member, 'sweeps', run)
         jobs[#jobs + 1] = {state[2], run, due[index + 1] == '1' and 1 or 0}
       end
     end
