@@ -164,7 +164,8 @@ struct DeliveryPacingTests {
       #expect(try await store.takeReplays(100, publisher: 2) == nil)
       _ = try await redis.send(["SET", key, String((now - 1) * 1_000_000)])
       #expect(try await store.takeReplays(100, publisher: 1) == nil)
-      #expect(try await redis.send(["PTTL", key]).integer ?? 0 > 0)
+      // Its key does not stay: it has a time (-1 is none), or has gone already (-2) on a busy machine.
+      #expect(try await redis.send(["PTTL", key]).integer ?? -1 != -1)
     }
   }
 }
