@@ -4,7 +4,7 @@ import Formats
 public struct Access: Sendable, Equatable {
   public var isGranted: Bool
   /// The offer that has the product, with or without access; `nil` if no offer has it.
-  public var offerId: String?
+  public var offerId: OfferId?
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end or it is not known.
   public var expiresAt: Int64?
   /// Whether a subscription renews; `nil` for other products, and if Apple has not said.
@@ -17,7 +17,7 @@ public struct Access: Sendable, Equatable {
 
   /// Creates an access.
   public init(
-    isGranted: Bool, offerId: String? = nil, expiresAt: Int64? = nil, willRenew: Bool? = nil,
+    isGranted: Bool, offerId: OfferId? = nil, expiresAt: Int64? = nil, willRenew: Bool? = nil,
     billingProblem: Bool = false, environment: String, productId: String, rule: AccessRule
   ) {
     self.isGranted = isGranted

@@ -1,15 +1,13 @@
-import Formats
-
 /// The change of a customer's access to one offer since it was told last.
 public struct EntitlementChange: Sendable, Equatable {
-  public let offerId: String
+  public let offerId: OfferId
   /// What was told last; `nil` if nothing was.
   public let before: ToldEntitlement?
   /// What is true now; `nil` if no purchase of the customer is for the offer any more.
   public let after: ToldEntitlement?
 
   /// Creates a change.
-  public init(offerId: String, before: ToldEntitlement?, after: ToldEntitlement?) {
+  public init(offerId: OfferId, before: ToldEntitlement?, after: ToldEntitlement?) {
     self.offerId = offerId
     self.before = before
     self.after = after
@@ -21,14 +19,14 @@ public struct EntitlementChange: Sendable, Equatable {
   /// No entitlement and one without access are the same for the customer, so the step from one to the other is no
   /// change.
   public static func between(told: [ToldEntitlement], now: [OfferEntitlement]) -> [EntitlementChange] {
-    let before = Dictionary(told.map { ($0.offerId.exact, $0) }) { first, _ in first }
-    let after = Dictionary(now.map { ($0.offerId.exact, $0.told) }) { first, _ in first }
+    let before = Dictionary(told.map { ($0.offerId, $0) }) { first, _ in first }
+    let after = Dictionary(now.map { ($0.offerId, $0.told) }) { first, _ in first }
     return Set(before.keys).union(after.keys).sorted().compactMap { offer in
       let (old, new) = (before[offer], after[offer])
       guard old != new, old != nil || new?.accessGranted == true, new != nil || old?.accessGranted == true else {
         return nil
       }
-      return EntitlementChange(offerId: offer.text, before: old, after: new)
+      return EntitlementChange(offerId: offer, before: old, after: new)
     }
   }
 }

@@ -1,8 +1,6 @@
-import Formats
-
 /// A customer's access to one offer, from the purchase that gives it longest.
 public struct OfferEntitlement: Sendable, Equatable {
-  public var offerId: String
+  public var offerId: OfferId
   public var accessGranted: Bool
   /// When the access ends, or has ended, in milliseconds since 1970.
   public var expiresAt: Int64?
@@ -17,7 +15,7 @@ public struct OfferEntitlement: Sendable, Equatable {
 
   /// Creates an entitlement.
   public init(
-    offerId: String, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
+    offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
     billingProblem: Bool = false, environment: String, purchase: PurchaseKey, version: Int64, rule: AccessRule
   ) {
     self.offerId = offerId
@@ -52,20 +50,20 @@ public enum Entitlements {
   ///   - purchases: the customer's purchases, of one publisher.
   ///   - now: milliseconds since 1970.
   public static func of(purchases: [Purchase], rules: AccessRules, now: Int64) -> [OfferEntitlement] {
-    var best: [ExactText: Candidate] = [:]
+    var best: [OfferId: Candidate] = [:]
     for candidate in candidates(purchases, rules, now) {
-      guard let offer = candidate.access.offerId?.exact else { continue }
+      guard let offer = candidate.access.offerId else { continue }
       if best[offer].map(candidate.isBetter) ?? true { best[offer] = candidate }
     }
-    return best.sorted { $0.key < $1.key }.map { $0.value.entitlement(to: $0.key.text) }
+    return best.sorted { $0.key < $1.key }.map { $0.value.entitlement(to: $0.key) }
   }
 
   /// Returns until when a customer has paid for an offer, in milliseconds since 1970: the latest end of a purchase that
   /// gives access to it, without grace periods. If none gives access, it is the latest end of all.
   ///
   /// In a grace period it may have passed, although the customer has access. `nil` means no end, or no purchase.
-  public static func paidUntil(_ offerId: String, purchases: [Purchase], rules: AccessRules, now: Int64) -> Int64? {
-    let all = candidates(purchases, rules, now).filter { $0.access.offerId?.exact == offerId.exact }
+  public static func paidUntil(_ offerId: OfferId, purchases: [Purchase], rules: AccessRules, now: Int64) -> Int64? {
+    let all = candidates(purchases, rules, now).filter { $0.access.offerId == offerId }
     let granting = all.filter(\.access.isGranted)
     let ends = (granting.isEmpty ? all : granting).map { $0.access.paidUntil($0.purchase) }
     // An access without an end is later than every other.
@@ -93,7 +91,7 @@ public enum Entitlements {
       return purchase.key < other.purchase.key
     }
 
-    func entitlement(to offerId: String) -> OfferEntitlement {
+    func entitlement(to offerId: OfferId) -> OfferEntitlement {
       OfferEntitlement(
         offerId: offerId, accessGranted: access.isGranted, expiresAt: access.expiresAt, willRenew: access.willRenew,
         billingProblem: access.billingProblem, environment: access.environment, purchase: purchase.key,

@@ -3,7 +3,7 @@ public import JSON
 
 /// An entitlement as an event told it last. It is never the source of an answer: access is computed when it is read.
 public struct ToldEntitlement: Sendable, Equatable {
-  public var offerId: String
+  public var offerId: OfferId
   public var accessGranted: Bool
   /// Milliseconds since 1970.
   public var expiresAt: Int64?
@@ -15,7 +15,7 @@ public struct ToldEntitlement: Sendable, Equatable {
 
   /// Creates an entitlement.
   public init(
-    offerId: String, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
+    offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
     billingProblem: Bool = false, environment: String, isProvisional: Bool = false
   ) {
     self.offerId = offerId
@@ -28,7 +28,7 @@ public struct ToldEntitlement: Sendable, Equatable {
   }
 
   public static func == (one: ToldEntitlement, other: ToldEntitlement) -> Bool {
-    one.offerId.exact == other.offerId.exact && one.accessGranted == other.accessGranted
+    one.offerId == other.offerId && one.accessGranted == other.accessGranted
       && one.expiresAt == other.expiresAt && one.willRenew == other.willRenew
       && one.billingProblem == other.billingProblem && one.environment.exact == other.environment.exact
       && one.provisional == other.provisional

@@ -1,5 +1,3 @@
-import Formats
-
 extension CommitState {
   /// Finalizes a synchronization: evidence, owner, access, result, and the events about them.
   ///
@@ -112,7 +110,7 @@ extension CommitState {
       }
       return .of(access, purchase, decision)
     }
-    if let wanted = job.requestedOfferId, access.offerId?.exact != wanted.exact {
+    if let wanted = job.requestedOfferId, access.offerId != wanted {
       return refused(access.offerId == nil ? .offerNotFound : .offerMismatch)
     }
     var decision = OwnershipDecision.decide(

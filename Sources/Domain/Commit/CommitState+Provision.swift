@@ -1,5 +1,3 @@
-import Formats
-
 /// Access while Apple is away (`grantWhileAppleIsAway`).
 extension CommitState {
   /// Lets the customer of a job use a purchase for a time, on evidence that only the gateway has verified.
@@ -26,7 +24,7 @@ extension CommitState {
     guard let purchase = trial.purchases[key], purchase.deciding.kind != .consumable
     else { return false }
     trial.provide(key, until: until)
-    if let wanted = job.requestedOfferId, publisher.offer(of: purchase)?.exact != wanted.exact { return false }
+    if let wanted = job.requestedOfferId, publisher.offer(of: purchase) != wanted { return false }
     let decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
       provesBySignedTransaction: job.signedPurchase == key, policy: publisher.ownership(through: job.door),
@@ -66,7 +64,7 @@ extension CommitState {
 }
 
 extension Publisher {
-  fileprivate func offer(of purchase: Purchase) -> String? {
+  fileprivate func offer(of purchase: Purchase) -> OfferId? {
     offers.offer(forProduct: purchase.deciding.productId)?.id
   }
 }

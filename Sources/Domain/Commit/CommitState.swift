@@ -42,7 +42,7 @@ public struct CommitState: Sendable {
     /// Purchases with a row.
     public var changedPurchases: Set<PurchaseKey> = []
     /// The offer that each touched purchase gives, by the present offers.
-    public var offers: [PurchaseKey: String] = [:]
+    public var offers: [PurchaseKey: OfferId] = [:]
     /// When each purchase must be looked at next, in milliseconds since 1970; a purchase without a time has no timer.
     public var dueTimes: [PurchaseKey: Int64] = [:]
     /// Purchases with a row of which only the timer changes.

@@ -38,7 +38,7 @@ extension Event {
     traceparent: String?
   ) {
     self.init(
-      of: [customer.id.text, String(version), change.offerId], publisherId: customer.publisherId,
+      of: [customer.id.text, String(version), change.offerId.text], publisherId: customer.publisherId,
       customerId: customer.id,
       topic: EventTopic.entitlementsChanged, version: version, time: time, traceparent: traceparent
     ) { data in

@@ -1,7 +1,6 @@
 /// What a customer gets access to, and the Apple products that give it.
 public struct Offer: Sendable, Equatable {
-  /// The offer's id, for example `S123123123_US`.
-  public let id: String
+  public let id: OfferId
   /// The ids of its Apple products.
   public let productIds: [String]
   /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
@@ -27,7 +26,7 @@ public struct Offer: Sendable, Equatable {
 
   /// Creates an offer.
   public init(
-    id: String, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
+    id: OfferId, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
     itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = [],
     refunds: RefundPolicy = .endAccess, grantsFamilyShared: Bool = true,
     consumption: ConsumptionPolicy = ConsumptionPolicy()

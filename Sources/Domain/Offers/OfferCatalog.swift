@@ -5,17 +5,17 @@ public struct OfferCatalog: Sendable {
   /// All of them, in the order of the publisher's file.
   public let all: [Offer]
   private let byProduct: [ExactText: Offer]
-  private let ids: Set<ExactText>
+  private let ids: Set<OfferId>
   /// Products that more than one offer names; a configuration mistake.
   public let ambiguousProductIds: [String]
 
   /// Whether there is an offer with an id.
-  public func contains(_ id: String) -> Bool { ids.contains(id.exact) }
+  public func contains(_ id: OfferId) -> Bool { ids.contains(id) }
 
   /// Creates a catalog. If two offers name one product, the first offer gets it.
   public init(_ offers: [Offer]) {
     all = offers
-    ids = Set(offers.map(\.id.exact))
+    ids = Set(offers.map(\.id))
     var byProduct: [ExactText: Offer] = [:]
     var ambiguous: Set<ExactText> = []
     for offer in offers {

@@ -75,7 +75,7 @@ public struct PurchaseDocument {
   }
 
   /// The offer of the next period, if the customer has chosen another one.
-  private var nextOffer: String? {
+  private var nextOffer: OfferId? {
     guard let next = purchase.presentRenewal?.nextProductId, next.exact != purchase.deciding.productId.exact else {
       return nil
     }

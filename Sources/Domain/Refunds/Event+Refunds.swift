@@ -10,7 +10,7 @@ extension Event {
   ///   - revision: of the request, if it is told again because the publisher has to answer after all. It makes the id
   ///     another one.
   public init(
-    of request: RefundRequest, offerId: String?, version: Int64, time: Int64, traceparent: String?,
+    of request: RefundRequest, offerId: OfferId?, version: Int64, time: Int64, traceparent: String?,
     again revision: Int64? = nil
   ) {
     self.init(

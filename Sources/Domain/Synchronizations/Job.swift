@@ -27,7 +27,7 @@ public struct Job: Sendable, Equatable {
   /// What the client told about the purchase besides.
   public private(set) var attributes: PurchaseAttributes?
   /// The offer that the client wants; the product must give it. `nil` takes the product's offer, whichever it is.
-  public let requestedOfferId: String?
+  public let requestedOfferId: OfferId?
   /// The queue of the gateway that waits for the end of the synchronization; `nil` if none does.
   public let replyTo: String?
   /// The customer's IP address, if the client gave one.
@@ -49,9 +49,9 @@ public struct Job: Sendable, Equatable {
   public init(
     synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
     kind: Kind = .registration, lane: JobLane = .usual, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
-    tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil,
-    replyTo: String? = nil,
-    ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
+    tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil,
+    requestedOfferId: OfferId? = nil, replyTo: String? = nil, ipAddress: String? = nil, registeredAt: Int64,
+    traceparent: String? = nil
   ) {
     format = door == nil ? 1 : 2
     self.synchronizationId = synchronizationId
@@ -132,7 +132,7 @@ public struct Job: Sendable, Equatable {
     // A newer process knows more doors, with other rules.
     if door != nil, self.door == nil { throw NewerFormat(format: version + 1) }
     attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8), limits: .own)) }
-    requestedOfferId = try members.string("requestedOfferId")
+    requestedOfferId = try members.string("requestedOfferId").map(OfferId.init(_:))
     replyTo = try members.string("replyTo")
     ipAddress = try members.string("ipAddress")
     registeredAt = try members.requiredInt64("registeredAt")

@@ -23,7 +23,8 @@ extension SynchronizationResult {
     let members = try JSONObject(text)
     self.init(
       ResultCode(rawValue: try members.requiredString("result")),
-      accessGranted: try members.bool("accessGranted") ?? false, offerId: try members.string("offerId"),
+      accessGranted: try members.bool("accessGranted") ?? false,
+      offerId: try members.string("offerId").map(OfferId.init(_:)),
       originalTransactionId: try members.string("originalTransactionId").map(OriginalTransactionId.init(_:)),
       environment: try members.string("environment"))
     if let product = try members.string("productId"), let quantity = try members.int32("quantity"),

@@ -4,7 +4,7 @@ public struct SynchronizationResult: Sendable, Equatable {
   /// Whether the customer may access the offer.
   public var accessGranted: Bool
   /// The offer that the customer may access; `nil` without access.
-  public var offerId: String?
+  public var offerId: OfferId?
   /// Apple's id of the purchase, once verified.
   public var originalTransactionId: OriginalTransactionId?
   /// The environment of the verified data, `Production` or `Sandbox`.
@@ -14,7 +14,7 @@ public struct SynchronizationResult: Sendable, Equatable {
 
   /// Creates a result.
   public init(
-    _ code: ResultCode, accessGranted: Bool = false, offerId: String? = nil,
+    _ code: ResultCode, accessGranted: Bool = false, offerId: OfferId? = nil,
     originalTransactionId: OriginalTransactionId? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
   ) {
     self.code = code

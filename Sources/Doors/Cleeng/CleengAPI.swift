@@ -29,7 +29,7 @@ enum CleengAPI {
       let caller = try door.cleengCaller(of: call.request, .read)
       guard let customer = caller.customerId else { throw .needsCustomer }
       return CleengAnswer.mediaStoreEntitlement(
-        try await door.cleengEntitlement(call[.offerId], of: customer, caller.publisher))
+        try await door.cleengEntitlement(OfferId(call[.offerId]), of: customer, caller.publisher))
     }
   }
 
@@ -40,7 +40,7 @@ enum CleengAPI {
       guard caller.customerId == nil else { throw .needsPublisher }
       let customer = try customerId(call[.customerId])
       return CleengAnswer.entitlement(
-        try await door.cleengEntitlement(call[.offerId], of: customer, caller.publisher))
+        try await door.cleengEntitlement(OfferId(call[.offerId]), of: customer, caller.publisher))
     }
   }
 
@@ -81,9 +81,9 @@ enum CleengAPI {
 extension DoorContext {
   /// A customer's access to one offer, from the ledger. An unknown customer or offer has no access.
   func cleengEntitlement(
-    _ offer: String, of customer: CustomerId, _ publisher: Publisher
+    _ offer: OfferId, of customer: CustomerId, _ publisher: Publisher
   ) async throws(Problem) -> CleengEntitlement {
-    guard TextLimit.name.admits(offer) else { throw .invalidPath("offerId: expected \(TextLimit.name)") }
+    guard TextLimit.name.admits(offer.text) else { throw .invalidPath("offerId: expected \(TextLimit.name)") }
     let key = CustomerKey(publisherId: publisher.id, id: customer)
     let found = try await context.asking { try await holdings(of: key) }
     return CleengEntitlement(

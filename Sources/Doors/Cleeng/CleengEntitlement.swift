@@ -4,7 +4,7 @@ import Formats
 /// A customer's access to one offer, as Cleeng tells it: several purchases give one answer, with the latest end.
 struct CleengEntitlement: Equatable {
   let customerId: CustomerId
-  let offerId: String
+  let offerId: OfferId
   let accessGranted: Bool
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end, or no purchase. In the
   /// grace period it has passed: clients decide by ``accessGranted``.
@@ -13,12 +13,12 @@ struct CleengEntitlement: Equatable {
   /// Computes the access from the customer's purchases: access is never stored.
   ///
   /// - Parameter now: milliseconds since 1970.
-  init(_ customer: CustomerKey, offerId: String, purchases: [Purchase], publisher: Publisher, now: Int64) {
+  init(_ customer: CustomerKey, offerId: OfferId, purchases: [Purchase], publisher: Publisher, now: Int64) {
     customerId = customer.id
     self.offerId = offerId
     let rules = publisher.accessRules(for: customer.id)
     let entitlement = Entitlements.of(purchases: purchases, rules: rules, now: now)
-      .first { $0.offerId.exact == offerId.exact }
+      .first { $0.offerId == offerId }
     accessGranted = entitlement?.accessGranted ?? false
     expiresAt = Entitlements.paidUntil(offerId, purchases: purchases, rules: rules, now: now)
   }
@@ -29,8 +29,8 @@ struct CleengEntitlement: Equatable {
   ) -> [String] {
     let rules = publisher.accessRules(for: customer.id)
     let entitled = Entitlements.of(purchases: purchases, rules: rules, now: now).filter(\.accessGranted)
-    let ids = Set(entitled.map(\.offerId.exact))
-    let tags = publisher.offers.all.filter { ids.contains($0.id.exact) }.flatMap { $0.tags.map(\.exact) }
+    let ids = Set(entitled.map(\.offerId))
+    let tags = publisher.offers.all.filter { ids.contains($0.id) }.flatMap { $0.tags.map(\.exact) }
     return Set(tags).sorted().map(\.text)
   }
 }

@@ -35,7 +35,7 @@ struct CleengPayment {
     switch receipt {
     case .failure(let failure): try await refuse(failure, of: customer, sha256)
     case .success(let evidence):
-      guard let offer = publisher.offers.all.first(where: { $0.id.exact == request.offerId.exact }) else {
+      guard let offer = publisher.offers.all.first(where: { $0.id == request.offerId }) else {
         return try await refuse(.offerNotFound, of: customer, sha256)
       }
       switch Self.purchase(in: evidence.purchases, request, publisher) {
@@ -84,7 +84,7 @@ struct CleengPayment {
     }
     guard !purchases.isEmpty else { return .failure(.transactionNotInReceipt) }
     let found = purchases.first {
-      publisher.offers.offer(forProduct: $0.productId)?.id.exact == request.offerId.exact
+      publisher.offers.offer(forProduct: $0.productId)?.id == request.offerId
     }
     return found.map { .success($0) } ?? .failure(.offerMismatch)
   }
@@ -139,7 +139,7 @@ struct CleengPayment {
     guard let code = request.couponCode else { return nil }
     guard offer.coupons.contains(where: { $0.exact == code.exact }) else {
       door.context.log.info(
-        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(offer.id)])
+        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(offer.id.text)])
       return nil
     }
     return code
@@ -151,7 +151,7 @@ struct CleengPayment {
   private func refuse(_ failure: CleengFailure, of customer: CustomerId?, _ sha256: [UInt8]) async throws(Problem) {
     if let sender = caller.customerId {
       let name = RefusalAllowance.Sender(.cleeng, publisherId: publisher.id, name: sender.text.exact)
-      let parts = [failure.rawValue, request.offerId, request.transactionId?.text ?? "", Hex.encode(sha256)]
+      let parts = [failure.rawValue, request.offerId.text, request.transactionId?.text ?? "", Hex.encode(sha256)]
       let digest = SHA256.hash(Array(JSONValue.array(parts.map(JSONValue.string)).json))
       guard door.refusals.admits(digest, of: name, now: door.now) else { return }
     }

@@ -11,7 +11,7 @@ struct CleengRefusedPayment: Sendable {
   let publisherId: Int64
   /// The customer; `nil` if the publisher has none with the address.
   let customerId: CustomerId?
-  let offerId: String
+  let offerId: OfferId
   /// The transaction that the request names.
   let transactionId: TransactionId?
   /// The coupon of the request; nobody has looked it up.
@@ -25,7 +25,7 @@ struct CleengRefusedPayment: Sendable {
 
   /// Creates a refused payment.
   init(
-    publisherId: Int64, customerId: CustomerId?, offerId: String, transactionId: TransactionId?,
+    publisherId: Int64, customerId: CustomerId?, offerId: OfferId, transactionId: TransactionId?,
     couponCode: String? = nil,
     receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {
@@ -42,7 +42,7 @@ struct CleengRefusedPayment: Sendable {
   /// The event that tells the failure.
   func event(_ failure: CleengFailure) -> Event {
     Event(
-      of: [Hex.encode(receiptSHA256), transactionId?.text ?? "", customerId?.text ?? "", offerId, String(time)],
+      of: [Hex.encode(receiptSHA256), transactionId?.text ?? "", customerId?.text ?? "", offerId.text, String(time)],
       publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,
       traceparent: traceparent
     ) { data in

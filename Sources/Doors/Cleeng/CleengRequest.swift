@@ -8,7 +8,7 @@ import Transport
 /// A checked payment, as the client sent it. Members that the contract does not name are ignored.
 struct CleengRequest: Equatable {
   let customerEmail: String
-  let offerId: String
+  let offerId: OfferId
   /// The receipt of the app in base64: not verified yet.
   let receiptData: String
   /// The transaction of the receipt that the payment is about; `nil` if the client names none.
@@ -46,7 +46,7 @@ struct CleengRequest: Equatable {
       throw .invalidBody("ipAddress: expected an IPv4 or IPv6 address")
     }
     customerEmail = body.customerEmail
-    offerId = body.offerId
+    offerId = OfferId(body.offerId)
     receiptData = body.receiptData
     transactionId = body.transactionId.map(TransactionId.init(_:))
     ipAddress = address

@@ -103,6 +103,6 @@ struct MbaasyPurchase: Sendable, Equatable {
   /// The tags of the product's offer, or its id if it has no tags.
   private static func entitlements(of productId: String, in offers: OfferCatalog) -> [String] {
     guard let offer = offers.offer(forProduct: productId) else { return [] }
-    return offer.tags.isEmpty ? [offer.id] : offer.tags
+    return offer.tags.isEmpty ? [offer.id.text] : offer.tags
   }
 }

@@ -18,7 +18,7 @@ package struct DoorRequest {
   var tokenName: String?
   var attributes: PurchaseAttributes?
   var ipAddress: String?
-  var requestedOfferId: String?
+  var requestedOfferId: OfferId?
   /// What the purchases are taken from. It may give access while Apple is away (`grantWhileAppleIsAway`).
   var evidence: LocalEvidence?
   /// The request's `traceparent`.
@@ -28,7 +28,7 @@ package struct DoorRequest {
   package init(
     publisher: Publisher, door: Door, customerId: CustomerId? = nil, isByCustomer: Bool = false,
     tokenName: String? = nil,
-    attributes: PurchaseAttributes? = nil, ipAddress: String? = nil, requestedOfferId: String? = nil,
+    attributes: PurchaseAttributes? = nil, ipAddress: String? = nil, requestedOfferId: OfferId? = nil,
     evidence: LocalEvidence? = nil, traceparent: String? = nil
   ) {
     (self.publisher, self.door) = (publisher, door)

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 import JSON
 import Ledger
 
@@ -35,8 +34,8 @@ struct EntitlementsAnswer {
   }
 
   /// The entitlement to one offer of the publisher. Without a purchase for it, there is no access.
-  func one(_ offerId: String) -> [UInt8] {
-    let entitlement = entitlements.first { $0.offerId.exact == offerId.exact }
+  func one(_ offerId: OfferId) -> [UInt8] {
+    let entitlement = entitlements.first { $0.offerId == offerId }
     return JSONWriter.object { writer in
       writer.member("accessGranted", entitlement?.accessGranted ?? false)
       writer.time("asOf", asOf)

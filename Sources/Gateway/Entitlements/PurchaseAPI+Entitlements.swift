@@ -10,7 +10,7 @@ extension PurchaseAPI {
   }
 
   func entitlement(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let offer = call[.offerId]
+    let offer = OfferId(call[.offerId])
     guard caller.publisher.offers.contains(offer) else {
       throw .notFound("The publisher has no offer with this id.")
     }

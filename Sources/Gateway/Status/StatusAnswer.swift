@@ -8,7 +8,7 @@ struct StatusAnswer: Encodable, Equatable {
   let transactionId: TransactionId
   let accessGranted: Bool?
   let environment: String?
-  let offerId: String?
+  let offerId: OfferId?
   let result: String?
   let originalTransactionId: OriginalTransactionId?
   let version: Int64?

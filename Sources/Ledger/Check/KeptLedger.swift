@@ -8,7 +8,7 @@ public struct KeptLedger: Sendable {
   /// A row of `purchases`. Its only transaction is the deciding one.
   public struct KeptPurchase: Sendable {
     public var purchase: Purchase
-    public var offerId: String?
+    public var offerId: OfferId?
   }
 
   /// A row of `transactions`.
@@ -66,7 +66,7 @@ public struct KeptLedger: Sendable {
     }
     var ledger = KeptLedger()
     ledger.purchases = try zip(rows[0], PurchaseRow.table.records(rows[0])).map { row, record in
-      KeptPurchase(purchase: try record.purchase(), offerId: try row.text("offer_id"))
+      KeptPurchase(purchase: try record.purchase(), offerId: try row.id("offer_id"))
     }
     ledger.transactions = try TransactionRow.table.records(rows[1]).map {
       KeptTransaction(purchase: $0.key, facts: $0.facts, firstGrantedAt: $0.firstGrantedAt)

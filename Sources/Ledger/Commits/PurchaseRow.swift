@@ -19,7 +19,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
   var createdAt: Int64?
   var updatedAt: Int64 = 0
   /// The offer at the last commit.
-  var offerId: String?
+  var offerId: OfferId?
   /// When somebody must look at the purchase.
   var dueAt: Int64?
 
@@ -74,7 +74,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
     columns.optional("provisional_until", .timestamptz, { $0.provisionalUntil }, { $0.provisionalUntil = $1 })
     columns.optional("recheck_at", .timestamptz, { $0.recheckAt }, { $0.recheckAt = $1 })
     columns.required("had_owner", .boolean, { $0.hadOwner }, { $0.hadOwner = $1 })
-    columns.written("offer_id", .text, isNullable: true, export: "offerId") { $0.offerId }
+    columns.written("offer_id", .id(of: OfferId.self), isNullable: true, export: "offerId") { $0.offerId }
     columns.written("due_at", .timestamptz, isNullable: true) { $0.dueAt }
     columns.other("looked_at", "timestamptz", isNullable: true)
     columns.read("created_at", .timestamptz, export: "createdAt") { $0.createdAt = $1 }
@@ -121,7 +121,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
 
 extension PurchaseRow {
   /// A purchase as a commit writes it.
-  init(_ purchase: Purchase, offerId: String?, dueAt: Int64?) {
+  init(_ purchase: Purchase, offerId: OfferId?, dueAt: Int64?) {
     self.init(
       publisherId: purchase.key.publisherId, facts: purchase.deciding, renewal: purchase.renewal,
       status: purchase.status, owner: purchase.owner, version: purchase.version, attributes: purchase.attributes,

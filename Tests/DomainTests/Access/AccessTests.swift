@@ -20,7 +20,7 @@ struct AccessTests {
       status: status.map { ReportedStatus(code: $0, date: TestPurchases.at(49)) })
   }
 
-  private func granted(_ rule: AccessRule, _ offer: String, _ product: String, until end: Int64? = nil) -> Access {
+  private func granted(_ rule: AccessRule, _ offer: OfferId, _ product: String, until end: Int64? = nil) -> Access {
     Access(
       isGranted: true, offerId: offer, expiresAt: end, environment: "Production", productId: product, rule: rule)
   }

@@ -11,7 +11,7 @@ struct SynchronizationResultTests {
     Access(isGranted: isGranted, offerId: "S1", environment: "Sandbox", productId: "monthly", rule: rule)
   }
 
-  private func result(_ code: ResultCode, offer: String? = nil) -> SynchronizationResult {
+  private func result(_ code: ResultCode, offer: OfferId? = nil) -> SynchronizationResult {
     SynchronizationResult(
       code, accessGranted: offer != nil, offerId: offer, originalTransactionId: "77", environment: "Sandbox")
   }

@@ -8,7 +8,7 @@ struct CommitEntitlementTests {
   private let key = TestPurchases.key()
   private let active = TestPurchases.transaction(expires: 30)
 
-  private func told(_ granted: Bool = true, expires: Double? = 30, _ offer: String = "S1") -> ToldEntitlement {
+  private func told(_ granted: Bool = true, expires: Double? = 30, _ offer: OfferId = "S1") -> ToldEntitlement {
     ToldEntitlement(
       offerId: offer, accessGranted: granted, expiresAt: expires.map(TestPurchases.at), environment: "Production")
   }

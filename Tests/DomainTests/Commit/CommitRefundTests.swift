@@ -38,7 +38,7 @@ struct CommitRefundTests {
     let customerId: String?
     let deadline: String
     let refundRequestId: RefundRequestId
-    let offerId: String?
+    let offerId: OfferId?
   }
 
   @Test func `a question is told with its deadline, also if it brings no new evidence`() throws {

@@ -7,7 +7,7 @@ struct ReleaseTests {
   private let now: Int64 = 1_700_000_000_000
   private let ann = CustomerKey(publisherId: 7, id: "ann")
 
-  private func publisher(_ offer: String = "S1") -> Publisher {
+  private func publisher(_ offer: OfferId = "S1") -> Publisher {
     Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
       offers: OfferCatalog([Offer(id: offer, productIds: ["monthly"])]), webhooks: [])
@@ -27,7 +27,7 @@ struct ReleaseTests {
         owner: owner.map { Owner(customerId: $0, subscriptionId: 100) }, version: 4))
   }
 
-  private func told(until days: Int64, _ offer: String = "S1") -> ToldEntitlement {
+  private func told(until days: Int64, _ offer: OfferId = "S1") -> ToldEntitlement {
     ToldEntitlement(offerId: offer, accessGranted: true, expiresAt: now + days * day, environment: "Production")
   }
 

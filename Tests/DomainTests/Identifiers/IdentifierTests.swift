@@ -37,6 +37,9 @@ struct IdentifierTests {
     try check(CustomerId.self)
     try check(SynchronizationId.self)
     try check(RefundRequestId.self)
+    try check(EventId.self)
+    try check(EndpointId.self)
+    try check(OfferId.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

@@ -12,7 +12,7 @@ import Testing
 struct CleengEntitlementTests {
   private typealias Lab = CleengLab
 
-  private func entitlement(_ purchases: Purchase..., offer: String = "S1", of id: CustomerId = "42")
+  private func entitlement(_ purchases: Purchase..., offer: OfferId = "S1", of id: CustomerId = "42")
     -> CleengEntitlement
   {
     CleengEntitlement(

@@ -25,7 +25,7 @@ enum CleengLab {
   static func job(
     _ customer: CustomerId = "42", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration,
     door: Door? = .cleeng,
-    coupon: String? = nil, offer: String? = "S1"
+    coupon: String? = nil, offer: OfferId? = "S1"
   ) -> Job {
     Job(
       synchronizationId: "s1", publisherId: 7, customerId: customer, transactionId: transaction, kind: kind, door: door,

@@ -17,7 +17,7 @@ struct CleengPaymentTests {
   }
 
   private func chosen(
-    _ purchases: [LocalPurchase], transaction: TransactionId? = nil, offer: String = "S1"
+    _ purchases: [LocalPurchase], transaction: TransactionId? = nil, offer: OfferId = "S1"
   ) throws -> Result<LocalPurchase, CleengFailure> {
     let id = transaction.map { #","transactionId":"\#($0)""# } ?? ""
     let body = #"{"customerEmail":"a@b","offerId":"\#(offer)","receipt":{"receiptData":"MIIT"\#(id)}}"#

@@ -12,7 +12,7 @@ struct CommitDoorTests {
   private let key = TestPurchases.key()
 
   private func job(
-    _ customer: CustomerId = "me", _ door: Door = .mbaasy, attributes: PurchaseAttributes? = nil, offer: String? = nil
+    _ customer: CustomerId = "me", _ door: Door = .mbaasy, attributes: PurchaseAttributes? = nil, offer: OfferId? = nil
   ) -> Job {
     Job(
       synchronizationId: "s1", publisherId: 7, customerId: customer, transactionId: "1", door: door,

@@ -10,8 +10,8 @@ import Testing
 struct EventSizeTests {
   private func payment(_ offer: String, coupon: String? = nil) -> CleengRefusedPayment {
     CleengRefusedPayment(
-      publisherId: 7, customerId: "42", offerId: offer, transactionId: "1", couponCode: coupon, receiptSHA256: [1],
-      time: 0, traceparent: "trace")
+      publisherId: 7, customerId: "42", offerId: OfferId(offer), transactionId: "1", couponCode: coupon,
+      receiptSHA256: [1], time: 0, traceparent: "trace")
   }
 
   @Test func `an event that would be too long says so, and keeps its id`() {

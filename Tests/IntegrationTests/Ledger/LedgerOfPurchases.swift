@@ -30,7 +30,7 @@ struct LedgerOfPurchases {
   }
 
   nonisolated static func publisher(
-    _ offers: [String: [String]] = ["S1": ["monthly"]], sandbox: SandboxAccess = .everybody
+    _ offers: [OfferId: [String]] = ["S1": ["monthly"]], sandbox: SandboxAccess = .everybody
   ) -> Publisher {
     Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],

@@ -83,7 +83,7 @@ public struct LedgerCheck {
     }
     if row.version < 1 { found("\(name) has version \(row.version)") }
     let offer = publishers[folded.key.publisherId]?.offers.offer(forProduct: folded.deciding.productId)?.id
-    if kept.offerId?.exact != offer?.exact { found("\(name) is for offer \(kept.offerId ?? "-"), not \(offer ?? "-")") }
+    if kept.offerId != offer { found("\(name) is for offer \(kept.offerId ?? "-"), not \(offer ?? "-")") }
   }
 
   private mutating func compare(_ kept: [KeptLedger.KeptTransaction], _ folded: Purchase) {
@@ -164,7 +164,7 @@ public struct LedgerCheck {
     }
     struct Envelope: Decodable { let data: Told }
 
-    let offerId: String
+    let offerId: OfferId
     let before: State?
     let after: State?
   }
@@ -190,21 +190,21 @@ public struct LedgerCheck {
   }
 
   private mutating func checkSteps(of customer: CustomerKey, _ events: [Event]) {
-    var last: [ExactText: Told.State?] = [:]
+    var last: [OfferId: Told.State?] = [:]
     for event in events {
       guard let told = try? JSONText(event.body, limits: .own).decoded(as: Told.Envelope.self).data else {
         found("event \(event.id) cannot be read")
         continue
       }
       // No entitlement and one without access are the same.
-      if let before = last[told.offerId.exact], before != told.before,
+      if let before = last[told.offerId], before != told.before,
         before?.accessGranted == true || told.before?.accessGranted == true
       {
         found(
           "customer \(customer.id) was told \(before as Any), and version \(event.version ?? 0) begins with "
             + "\(told.before as Any)")
       }
-      last[told.offerId.exact] = .some(told.after)
+      last[told.offerId] = .some(told.after)
     }
   }
 }

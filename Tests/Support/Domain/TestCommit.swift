@@ -72,14 +72,14 @@ extension Finalized {
 package struct ToldChange: Equatable {
   package var customer: CustomerId
   package var version: Int64
-  package var offer: String
+  package var offer: OfferId
   package var cause: String
   /// Whether there was access; `nil` if nothing was told.
   package var before: Bool?
   package var after: Bool?
 
   package init(
-    _ customer: CustomerId, _ version: Int64, _ offer: String, _ cause: String, _ before: Bool?, _ after: Bool?
+    _ customer: CustomerId, _ version: Int64, _ offer: OfferId, _ cause: String, _ before: Bool?, _ after: Bool?
   ) {
     (self.customer, self.version, self.offer, self.cause) = (customer, version, offer, cause)
     (self.before, self.after) = (before, after)
@@ -96,7 +96,7 @@ package struct ToldChange: Equatable {
   private struct Data: Decodable {
     let customerId: CustomerId
     let customerVersion: Int64
-    let offerId: String
+    let offerId: OfferId
     let cause: String
     let before: State?
     let after: State?

@@ -11,7 +11,7 @@ extension PublisherReader {
     let id = reader.string("offerId", nil, "The offer's id.")
     checkLength([id], "offerId", reader)
     return Offer(
-      id: id,
+      id: OfferId(id),
       productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
       accessDays: days == 0 ? nil : Int(days),
       tags: distinct("tags", "What the offer opens, in your own words; doors show it.", reader),
