@@ -27,17 +27,19 @@ public final class Worker: Role {
 
     let jobs = JobRuns(
       parts.jobs, running, isLedgerReady: { ledger.postgres.isReady }, giveUpCommits: { commits.stop() })
-    let line = LineRuns(LineRuns.Dependencies(parts), running, concurrency: context.settings.worker.concurrency)
+    let line = LineRuns(LineRuns.Dependencies(parts), running)
     parts.jobs.onJoin = { [weak line] in line?.hint() }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))
+    // Of the jobs in bulk more come than have places: the others join the line, so that no publisher's stop the queue.
+    let shares = parts.jobs.places.shares
     let jobConsumer = LedgerConsumer(
       parts.consumer(
-        "consumes", "consume", of: parts.topology.jobs, prefetch: parts.jobs.places.shares.places
+        "consumes", "consume", of: parts.topology.jobs, prefetch: shares.all.places
       ) { jobs.take($0) }, ledger, "rabbitmq consume")
     let bulkConsumer = LedgerConsumer(
       parts.consumer(
-        "consumes bulk", "consume_bulk", of: parts.topology.jobs(.bulk), prefetch: parts.jobs.places.shares.bulkPlaces
+        "consumes bulk", "consume_bulk", of: parts.topology.jobs(.bulk), prefetch: 2 * shares.bulk.places
       ) { jobs.take($0) }, ledger)
     let notificationConsumer = LedgerConsumer(
       parts.consumer(
@@ -57,7 +59,7 @@ public final class Worker: Role {
       notificationConsumer, bulkConsumer, jobConsumer, ledger.schema,
       // What only repairs and counts. Nothing waits for it.
       OutboxLook.chore(parts), AsideLook.chore(parts), RulesLook.chore(parts), RetentionLook.chore(parts),
-      Sweep.chore(parts) { if running.count == 0 { jobConsumer.jobsWait() } },
+      Sweep.chore(parts) { if running.count == 0 { ($0 == .bulk ? bulkConsumer : jobConsumer).jobsWait() } },
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
       ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),

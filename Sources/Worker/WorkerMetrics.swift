@@ -23,6 +23,7 @@ final class WorkerMetrics {
   let stale: Counter
   let swept: Counter
   let hurried: Counter
+  let superseded: Counter
   let deletedNotifications: Counter
   let putAside: Gauge
   let deadMessages: Gauge
@@ -68,6 +69,8 @@ final class WorkerMetrics {
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
     hurried = metrics.counter("countersign_hurried_jobs_total", "Jobs enqueued because a person asked for it.")
+    superseded = metrics.counter(
+      "countersign_superseded_jobs_total", "Messages dropped, because a later one of the same job had come.")
     deletedNotifications = metrics.counter(
       "countersign_notifications_deleted_total", "Notifications that were old enough for the ledger to forget them.")
     putAside = metrics.gauge(

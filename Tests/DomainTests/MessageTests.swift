@@ -4,20 +4,28 @@ import Testing
 
 /// The text of a claim in Redis.
 struct ClaimTests {
+  private static let kinds = Job.Kind.allCases.flatMap { kind in JobLane.allCases.map { (kind, $0) } }
+
   @Test(arguments: ["a", "", "|", "a|b||c", "7|8", "é|ü"]) func roundTrip(id: String) {
     for customer in ["1", "42", "|", "a|b", "1|2|3", "é", "v2", String(repeating: "x", count: 256)] {
-      let claim = Claim(synchronizationId: SynchronizationId(id), customerId: CustomerId(customer))
-      #expect(Claim(encoded: claim.encoded) == claim)
+      for (kind, lane) in Self.kinds {
+        let claim = Claim(
+          synchronizationId: SynchronizationId(id), customerId: CustomerId(customer), kind: kind, lane: lane)
+        #expect(Claim(encoded: claim.encoded) == claim)
+      }
     }
   }
 
   @Test func encoded() {
     #expect(Claim(synchronizationId: "a|b", customerId: "42").encoded == "2|42|a|b")
     #expect(Claim(synchronizationId: "b", customerId: "é|").encoded == "3|é||b")
+    #expect(Claim(synchronizationId: "b", customerId: "42", kind: .transfer).encoded == "t2|42|b")
+    #expect(Claim(synchronizationId: "b", customerId: "42", kind: .transfer, lane: .bulk).encoded == "bt2|42|b")
   }
 
   @Test(arguments: [
     "", "42", "|a", "x|a", " 2|42|a", "2|42", "2|421|a", "1|42|a", "3|42|", "9223372036854775808|a", "1|é|a",
+    "b", "tb2|42|a", "bb2|42|a",
   ])
   func malformed(text: String) {
     #expect(Claim(encoded: text) == nil)

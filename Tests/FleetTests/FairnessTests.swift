@@ -118,6 +118,27 @@ struct FairnessTests {
     }
   }
 
+  @Test func `whoever registers a purchase that an import holds does not wait for the import`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.1"]
+    ) { fleet in
+      try await forbid(fleet)
+      let many = (100..<120).map { "1000000000\($0)" }
+      for transaction in many {
+        #expect(try await fleet.register(transaction, id: "a\(transaction)", priority: "u=7").status == 202)
+      }
+      try await inLine(fleet, "\(Self.place.name)||bulk", 20)
+      #expect(try await fleet.register(many[19], id: "again", priority: "u=7").status == 409)
+      #expect(try await fleet.register(many[19], id: "person").status == 202)
+      try await inLine(fleet, Self.place.name, 1)
+      try await allow(fleet)
+      let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["person"]))
+      #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
+      let order = events.map(\.synchronizationId)
+      #expect(try #require(order.firstIndex(of: "person")) < #require(order.firstIndex(of: "a\(many[19])")))
+    }
+  }
+
   @Test func `a publisher whose calls hang leaves a place to others`() async throws {
     try await RunningFleet.with(
       ["gateway-1", "worker-1"],

@@ -1,3 +1,4 @@
+import Domain
 import Testing
 
 @testable import Gateway
@@ -27,5 +28,11 @@ struct RequestPriorityTests {
 
   @Test func `only the last urgency is that of a background task`() {
     #expect((0...7).filter { RequestPriority("u=\($0)").isBackground } == [7])
+  }
+
+  @Test func `only a publisher's own credential marks bulk`() {
+    #expect(RequestPriority("u=7").lane(isByCustomer: false) == .bulk)
+    #expect(RequestPriority("u=7").lane(isByCustomer: true) == .usual)
+    #expect(RequestPriority("u=6").lane(isByCustomer: false) == .usual)
   }
 }

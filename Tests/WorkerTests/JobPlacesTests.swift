@@ -19,7 +19,7 @@ struct JobPlacesTests {
     try await eventually("the second job waits") { places.waiting == 1 }
     places.end(first)
     #expect(await second.value == first)
-    #expect(places.waiting == 0 && places.shares.count == 1)
+    #expect(places.waiting == 0 && places.shares.all.count == 1)
   }
 
   @Test func `a job that waits in vain goes away`() async throws {
@@ -28,7 +28,7 @@ struct JobPlacesTests {
     #expect(await places.take(1, .usual) == nil)
     #expect(places.waiting == 0)
     places.end(first)
-    #expect(places.shares.count == 0)
+    #expect(places.shares.all.count == 0)
   }
 
   @Test func `jobs of a slow publisher do not wait`() async throws {
@@ -37,5 +37,20 @@ struct JobPlacesTests {
     _ = try #require(await places.take(1, .usual))
     clock.now = .seconds(2)
     #expect(await places.take(1, .usual) == nil)
+  }
+
+  @Test func `with one place that comes free, as many wait no longer as may go on`() async throws {
+    let places = JobPlaces(concurrency: 8, patience: .seconds(120)) { .zero }
+    // One of ten places is free, of which a publisher may hold three.
+    for _ in 0..<5 { _ = places.hold(2, .usual) }
+    let held = (0..<3).map { _ in places.hold(1, .usual) }
+    _ = places.hold(3, .usual)
+    let second = Task { @LoopActor in await places.take(2, .usual) }
+    try await eventually("the second publisher waits") { places.waiting == 1 }
+    let first = Task { @LoopActor in await places.take(1, .usual) }
+    try await eventually("both wait") { places.waiting == 2 }
+    places.end(held[0])
+    #expect(await second.value != nil)
+    #expect(await first.value != nil)
   }
 }

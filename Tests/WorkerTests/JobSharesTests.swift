@@ -1,3 +1,4 @@
+import Coordination
 import Domain
 import Testing
 
@@ -20,7 +21,7 @@ struct JobSharesTests {
   @Test func `a publisher alone gets as many places as are configured`() {
     var shares = JobShares(concurrency: 200)
     #expect(fill(&shares, 1) == 200)
-    #expect(shares.free == 66)
+    #expect(shares.all.free == 66)
   }
 
   @Test func `however many publishers fill the worker, the next one gets a place`() {
@@ -58,30 +59,47 @@ struct JobSharesTests {
     #expect(shares.ask(3, .usual, at: .zero) == .goesAway)
   }
 
-  @Test func `bulk gets a tenth of the places`() {
+  @Test func `bulk gets a tenth of the places, and publishers share it`() {
     var shares = JobShares(concurrency: 200)
-    #expect(fill(&shares, 1, .bulk) == 20)
-    #expect(!shares.hasBulkPlaces)
-    #expect(shares.ask(2, .bulk, at: .zero) == .goesAway)
+    #expect((1...4).map { fill(&shares, $0, .bulk) } == [20, 5, 1, 0])
+    #expect(shares.ask(9, .bulk, at: .zero) == .goesAway)
     #expect(shares.ask(1, .usual, at: .zero) == .takes)
     shares.end(1, .bulk, takenAt: .zero)
-    #expect(shares.hasBulkPlaces)
-    #expect(fill(&shares, 2, .bulk) == 1)
+    #expect(fill(&shares, 9, .bulk) == 1)
   }
 
-  @Test func `the full publishers are those that may have no more`() {
+  @Test func `the line may take as much of each publisher as deliveries could`() {
     var shares = JobShares(concurrency: 8)
     for _ in 0..<6 { shares.hold(1, .usual, at: .zero) }
-    shares.hold(2, .usual, at: .zero)
-    #expect(shares.free == 3)
-    #expect(shares.full(ifFree: 3) == [])
-    #expect(shares.full(ifFree: 2) == [1])
-    #expect(shares.full(ifFree: 0).sorted() == [1, 2])
+    shares.hold(2, .bulk, at: .zero)
+    // 3 of 10 places are free, and 1 of 2 for bulk.
+    let allowances = shares.allowances
+    #expect(allowances.all == 3 && allowances.bulk == 1)
+    #expect(allowances.others == LineAllowances.Left(all: 3, bulk: 1))
+    #expect(allowances.publishers == [1: .init(all: 2, bulk: 1), 2: .init(all: 2, bulk: 0)])
+    // Whoever takes them one after the other gets no more.
+    var (one, two) = (shares, shares)
+    #expect(fill(&one, 1) == 1)
+    #expect(fill(&two, 3) == 3)
+  }
+
+  @Test func `the line has places in any case, and publishers share them, too`() {
+    var shares = JobShares(concurrency: 200)
+    for publisher: Int64 in 1...300 { shares.hold(publisher, .usual, at: .zero) }
+    #expect(shares.all.free == 0)
+    #expect(shares.allowances.all == 66)
+    #expect(shares.allowances.others.all == 50)
+    for _ in 0..<50 { shares.hold(7, .usual, .line, at: .zero) }
+    #expect(shares.allowances.all == 16)
+    #expect(shares.allowances.publishers[7]?.all == 0)
+    #expect(shares.allowances.others.all == 12)
+    for _ in 0..<50 { shares.end(7, .usual, .line, takenAt: .zero) }
+    #expect(shares.allowances.all == 66)
   }
 
   @Test func `an end without a beginning changes nothing`() {
     var shares = JobShares(concurrency: 8)
     shares.end(1, .usual, takenAt: .zero)
-    #expect(shares.count == 0)
+    #expect(shares.all.count == 0)
   }
 }

@@ -19,14 +19,14 @@ struct LineRunsTests {
 
   init() throws { bench = try JobRunBench() }
 
-  private func runs(_ running: RunningTasks = RunningTasks(), concurrency: Int = 8) -> LineRuns {
+  private func runs(_ running: RunningTasks = RunningTasks()) -> LineRuns {
     LineRuns(
       LineRuns.Dependencies(
-        jobs: bench.dependencies, next: { [line] in try line.next($0, skipping: $1, takesBulk: $2) },
+        jobs: bench.dependencies, next: { [line] in try line.next($0) },
         count: { _ in 0 },
         publish: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
         log: Log(level: .error),
-        metrics: LineMetrics(bench.metrics), isReady: { true }), running, concurrency: concurrency)
+        metrics: LineMetrics(bench.metrics), isReady: { true }), running)
   }
 
   private func awaited(_ copy: String = "c", attempt: Int = 2) -> AwaitedJob {
@@ -98,33 +98,31 @@ struct LineRunsTests {
   @Test func `a worker asks for no more than it has places`() async {
     await look()
     // Those of one publisher alone, and some for another one.
-    #expect(line.asked == [10])
+    #expect(line.asked.map(\.all) == [10])
     let running = RunningTasks()
     running.close()
     await runs(running).take()
-    #expect(line.asked == [10])
+    #expect(line.asked.count == 1)
   }
 
-  @Test func `what the broker delivers leaves a quarter of the places to the line`() async {
-    let places = bench.dependencies.places
-    for publisher: Int64 in 1...10 { _ = places.hold(publisher, .usual) }
+  @Test func `jobs out of the line hold places of the line until they end`() async throws {
+    line.jobs = [awaited()]
+    bench.attempts = [JobRunBench.attempt()]
+    var held = 0
+    bench.whileAsking = { [bench] _ in held = bench.dependencies.places.shares.line.count }
     await look()
-    #expect(line.asked == [2])
-    #expect(line.skipped == [[]])
+    #expect(held == 1)
+    #expect(bench.dependencies.places.shares.line.count == 0)
   }
 
-  @Test func `a publisher that holds all it may have is left in the line, and so is bulk`() async {
+  @Test func `a worker tells what it may take of each publisher`() async {
     let places = bench.dependencies.places
-    for _ in 0..<6 { _ = places.hold(4, .usual) }
-    _ = places.hold(5, .bulk)
+    for _ in 0..<6 { _ = await places.take(4, .usual) }
+    _ = await places.take(5, .bulk)
     await look()
-    #expect(line.asked == [3])
-    #expect(line.skipped == [[]])
-    #expect(line.takesBulk == [false])
-    _ = places.hold(4, .usual)
-    await look()
-    #expect(line.asked == [3, 2])
-    #expect(line.skipped == [[], [4]])
+    #expect(line.asked == [places.shares.allowances])
+    #expect(line.asked.first?.publishers[4]?.all == 2)
+    #expect(line.asked.first?.publishers[5]?.bulk == 0)
   }
 
   @Test func `without Redis a worker looks again later`() async {
@@ -139,16 +137,12 @@ struct LineRunsTests {
 private final class LineByValue {
   var jobs: [AwaitedJob] = []
   var failure: RedisError?
-  private(set) var asked: [Int] = []
-  private(set) var skipped: [[Int64]] = []
-  private(set) var takesBulk: [Bool] = []
+  private(set) var asked: [LineAllowances] = []
 
-  func next(_ most: Int, skipping publishers: [Int64], takesBulk isTaken: Bool) throws -> AwaitedJobs {
-    asked.append(most)
-    skipped.append(publishers)
-    takesBulk.append(isTaken)
+  func next(_ allowances: LineAllowances) throws -> AwaitedJobs {
+    asked.append(allowances)
     if let failure { throw failure }
     defer { jobs = [] }
-    return AwaitedJobs(jobs: Array(jobs.prefix(most)))
+    return AwaitedJobs(jobs: Array(jobs.prefix(allowances.all)))
   }
 }

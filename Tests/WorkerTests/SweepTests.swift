@@ -27,7 +27,8 @@ struct SweepTests {
   }
 
   private func sweep(
-    _ due: Result<DueJobs, RedisError>, waiting: Result<Int, AMQPError> = .success(0), refusesFrom limit: Int = .max
+    _ due: Result<DueJobs, RedisError>, waiting: Result<Int, AMQPError> = .success(0), refusesFrom limit: Int = .max,
+    lane: JobLane = .usual
   ) -> Sweep {
     Sweep(
       dueJobs: { [trace] overdue in
@@ -38,7 +39,8 @@ struct SweepTests {
       publish: { [trace] message in
         if trace.published.count >= limit { throw Self.noConfirm }
         trace.published.append(message)
-      }, topology: Topology(prefix: "cs"), interval: .seconds(120), log: Log(level: .error))
+      }, topology: Topology(prefix: "cs"), interval: .seconds(120), lane: lane,
+      log: Log(level: .error))
   }
 
   private nonisolated static let noConfirm = AMQPError(
@@ -96,9 +98,17 @@ struct SweepTests {
     #expect(await sweep(.success(many), refusesFrom: 0).run(isFilling: true) == Sweep.Look())
   }
 
-  @Test func `a job in bulk goes back into its own queue`() async {
-    #expect(await sweep(.success(DueJobs(jobs: [job("b", lane: .bulk)]))).run().count == 1)
+  @Test func `a job in bulk goes back into its own queue, where a day is not long`() async {
+    let due = DueJobs(jobs: [job("b", lane: .bulk)])
+    #expect(await sweep(.success(due), waiting: .success(1), lane: .bulk).run().count == 1)
     #expect(trace.published.map(\.routingKey) == ["cs.jobs.bulk"])
+    #expect(trace.overdue == [.seconds(86_400)])
+  }
+
+  @Test func `jobs that cannot be read do not end the filling`() async {
+    var many = DueJobs(jobs: (1..<Sweep.mostAtOnce).map { job(SynchronizationId("s\($0)")) })
+    many.unreadable = 1
+    #expect(await sweep(.success(many)).run().goesOn)
   }
 
   @Test func `jobs that a person hurries are no repair`() async {

@@ -45,7 +45,7 @@ public final class TransactionClaims {
         keys: [
           "claimKey": keys.claim(job.publisherId, job.transactionId),
           "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
-          "openKey": keys.open, "sharedKey": keys.shared(job.publisherId, job.transactionId),
+          "openKey": keys.open(job.lane), "sharedKey": keys.shared(job.publisherId, job.transactionId),
           "customerKey": keys.customer(job.publisherId, job.customerId), "limitsKey": keys.limits,
           "customerOpenKey": keys.open(job.publisherId, job.customerId),
           "publisherRateKey": keys.rate(job.publisherId),
@@ -60,7 +60,7 @@ public final class TransactionClaims {
           "transaction": job.transactionId.text, "job": job.text, "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
           "publisher": String(job.publisherId), "countsForCustomer": job.countsForCustomer ? "1" : "0",
-          "leavesQuarter": job.asker == .app || job.lane == .bulk ? "1" : "0",
+          "part": String(job.partOfLimits), "takesOver": job.lane == .usual ? "1" : "0",
           "rate": String(max(1, limits.perSecond)),
           "customerRate": job.isByCustomer ? String(max(1, limits.perSecondOfCustomer)) : "0",
           "mostOfCustomer": String(limits.openOfCustomer), "mostOfPublisher": String(limits.openOfPublisher),
@@ -85,7 +85,7 @@ public final class TransactionClaims {
   /// Makes the claim last until a worker finalizes the synchronization, however long the queue is.
   ///
   /// - Parameter isShared: whether the registration also holds while another synchronization has the transactionId, as
-  ///   long as Redis has its record.
+  ///   long as Redis has its record. In bulk it always does.
   /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized already.
   public func prolong(_ job: Job, isShared: Bool = false) async throws -> Bool {
     let answer = try await redis.run(
@@ -96,7 +96,7 @@ public final class TransactionClaims {
       ],
       arguments: ["claim": job.claim.encoded]
     ).integer
-    return answer == 1 || isShared && answer == 2
+    return answer == 1 || (isShared || job.lane == .bulk) && answer == 2
   }
 
   /// Takes back the effect of ``take(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
@@ -110,7 +110,7 @@ public final class TransactionClaims {
       keys: [
         "claimKey": keys.claim(job.publisherId, job.transactionId),
         "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
-        "openKey": keys.open, "limitsKey": keys.limits,
+        "openKey": keys.open(job.lane), "limitsKey": keys.limits,
         "customerOpenKey": keys.open(job.publisherId, job.customerId),
       ],
       arguments: [
@@ -136,7 +136,7 @@ extension RedisScript {
     ],
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
-      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "leavesQuarter", "rate",
+      "traceparent", "kind", "mustBeKnown", "isShared", "publisher", "countsForCustomer", "part", "takesOver", "rate",
       "customerRate", "mostOfCustomer", "mostOfPublisher",
     ],
     """
@@ -162,9 +162,6 @@ extension RedisScript {
     local holder = redis.call('GET', claimKey)
     refusal = newerText(claimKey, holder)
     if refusal then return refusal end
-    -- Whoever has the key of an app leaves a quarter of the publisher's limits to its backend and its customers, and
-    -- bulk to what somebody waits for.
-    local part = leavesQuarter == '1' and 0.75 or 1
     local wait, used = exceededRate(publisherRateKey, rate, part * 1000000, micros)
     if wait > 0 then return {'limit', '\(Limit.publisherRate.rawValue)', wait} end
     local usedByCustomer
@@ -172,9 +169,12 @@ extension RedisScript {
       wait, usedByCustomer = exceededRate(customerRateKey, customerRate, 10000000, micros)
       if wait > 0 then return {'limit', '\(Limit.customerRate.rawValue)', wait} end
     end
+    -- Bulk may hold a transaction for hours. Somebody who waits for it takes the claim over: the job in bulk needs
+    -- none, and the lease still lets one run at a time.
+    if holder and takesOver == '1' and string.sub(holder, 1, 1) == '\(Claim.bulk)' then holder = false end
     if holder and isShared == '0' then return {'held', holder} end
-    local limit = exceededCount(limitsKey, countsForCustomer == '1' and customerOpenKey, openKey, prefix, publisher,
-      mostOfCustomer, part * mostOfPublisher)
+    local limit = exceededCount(limitsKey, countsForCustomer == '1' and customerOpenKey, prefix, publisher,
+      math.max(1, math.floor(part * mostOfCustomer)), part * mostOfPublisher)
     if limit then return {'limit', limit, 2000} end
     if not holder then
       redis.call('SET', claimKey, claim, 'PX', duration)

@@ -26,11 +26,11 @@ public struct Keys: Sendable {
   public func synchronization(_ publisher: Int64, _ id: SynchronizationId) -> String {
     prefix + "sync:" + member(publisher, id)
   }
-  /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
-  public var open: String { "\(prefix)open" }
+  /// Sorted set: the members of a lane's open synchronizations, by the time at which the sweep looks at them.
+  public func open(_ lane: JobLane) -> String { lane == .usual ? "\(prefix)open" : "\(prefix)open:bulk" }
   /// Hash: for each publisher how many of its synchronizations are open.
   public var limits: String { "\(prefix)limits" }
-  /// Set: the open synchronizations of a customer, by their names in ``open``.
+  /// Set: the open synchronizations of a customer, by their names in ``open(_:)-(JobLane)``.
   public func open(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)open:\(publisher):\(customer)" }
   /// String with expiry: how far a publisher's rate is used up, in microseconds since 1970.
   public func rate(_ publisher: Int64) -> String { "\(prefix)rate:\(publisher)" }
@@ -38,7 +38,7 @@ public struct Keys: Sendable {
   public func rate(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)rate:\(publisher):\(customer)" }
   /// String with expiry: how far the rate of a caller's reads is used up, in microseconds since 1970.
   public func requestRate(_ publisher: Int64, _ caller: String) -> String { "\(prefix)reads:\(publisher):\(caller)" }
-  /// The name of a synchronization in ``open``.
+  /// The name of a synchronization in ``open(_:)-(JobLane)``.
   public func member(_ publisher: Int64, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.
   public var synchronizationPrefix: String { prefix + "sync:" }

@@ -28,13 +28,13 @@ final class FinalizedJobs {
 
   private static func call(_ all: [FinalizedJob], _ keys: Keys) -> RedisScript.Call {
     RedisScript.finalize.call(
-      keys: ["openKey": keys.open, "limitsKey": keys.limits],
+      keys: ["limitsKey": keys.limits],
       moreKeys: all.flatMap { finalized in
         let job = finalized.job
         return [
           keys.transaction(job.publisherId, job.transactionId),
           keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
-          keys.open(job.publisherId, job.customerId),
+          keys.open(job.publisherId, job.customerId), keys.open(job.lane),
         ]
       },
       arguments: [
@@ -55,12 +55,12 @@ final class FinalizedJobs {
 extension RedisScript {
   /// A record that a newer process wrote stays as it is: that process, or the sweep of one, takes it out.
   fileprivate static let finalize = RedisScript(
-    "finalize", functions: [.clock, .readRecord, .writeRecord, .openCounts], keys: ["openKey", "limitsKey"],
+    "finalize", functions: [.clock, .readRecord, .writeRecord, .openCounts], keys: ["limitsKey"],
     moreKeys: "firstKey",
     arguments: ["copyLasts", "lineCopyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
-    local members = {}
+    local count = 0
     local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment, life)
       local kept = redis.call('GET', key)
       if not kept or string.match(kept, '^v%d') then return end
@@ -70,8 +70,8 @@ extension RedisScript {
       if reuse ~= '0' then freshUntil, original, environment = millis + reuse, newOriginal, newEnvironment end
       redis.call('SET', key, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX', life)
     end
-    for number = 0, (#KEYS - firstKey + 1) / 4 - 1 do
-      local key, argument = firstKey + 4 * number, firstArgument + 8 * number
+    for number = 0, (#KEYS - firstKey + 1) / 5 - 1 do
+      local key, argument = firstKey + 5 * number, firstArgument + 8 * number
       local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
       local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion', 'copy')
       if (state[2] or '1') == '1' then
@@ -89,10 +89,10 @@ extension RedisScript {
           redis.call('PEXPIRE', synchronizationKey, state[3] and math.max(copyLasts, lineCopyLasts) or copyLasts)
         end
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end
-        members[#members + 1] = ARGV[argument + 2]
+        redis.call('ZREM', KEYS[key + 4], ARGV[argument + 2])
+        count = count + 1
       end
     end
-    if #members > 0 then redis.call('ZREM', openKey, unpack(members)) end
-    return #members
+    return count
     """)
 }

@@ -57,7 +57,7 @@ public final class Leases {
       keys: [
         "transactionKey": keys.transaction(publisher, transaction),
         "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
-        "claimKey": keys.claim(publisher, transaction), "openKey": keys.open, "budgetsKey": keys.budgets,
+        "claimKey": keys.claim(publisher, transaction), "openKey": keys.open(job.lane), "budgetsKey": keys.budgets,
         "linesKey": keys.lines(job.lane), "limitsKey": keys.limits,
         "customerOpenKey": keys.open(publisher, job.customerId),
       ],
@@ -85,8 +85,10 @@ public final class Leases {
     let reply =
       try await redis.run(
         .renewLeases,
-        keys: ["openKey": keys.open],
-        moreKeys: held.map { keys.transaction($0.job.publisherId, $0.job.transactionId) },
+        keys: [:],
+        moreKeys: held.flatMap {
+          [keys.transaction($0.job.publisherId, $0.job.transactionId), keys.open($0.job.lane)]
+        },
         arguments: [
           "duration": String(duration.wholeMilliseconds), "sweepAfter": String(sweepAfter.wholeMilliseconds),
         ],
@@ -114,7 +116,8 @@ public final class Leases {
       .release,
       keys: [
         "transactionKey": keys.transaction(publisher, transaction),
-        "synchronizationKey": keys.synchronization(publisher, job.synchronizationId), "openKey": keys.open,
+        "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
+        "openKey": keys.open(job.lane),
       ],
       arguments: [
         "fence": String(lease.fence), "newStatus": isRetrying ? "retrying" : "",
@@ -261,13 +264,13 @@ extension RedisScript {
     """)
 
   fileprivate static let renewLeases = RedisScript(
-    "renew leases", functions: [.clock], keys: ["openKey"], moreKeys: "firstRecord",
+    "renew leases", functions: [.clock], keys: [], moreKeys: "firstRecord",
     arguments: ["duration", "sweepAfter"], moreArguments: "firstLease",
     """
     local millis = clock()
     local renewed = {}
-    for number = 0, #KEYS - firstRecord do
-      local key = KEYS[firstRecord + number]
+    for number = 0, (#KEYS - firstRecord + 1) / 2 - 1 do
+      local key, openKey = KEYS[firstRecord + 2 * number], KEYS[firstRecord + 2 * number + 1]
       local fence, member = ARGV[firstLease + 2 * number], ARGV[firstLease + 2 * number + 1]
       local kept = redis.call('GET', key)
       local last, untilWhen, rest

@@ -43,7 +43,7 @@ extension LuaFunction {
     end
     """)
 
-  /// Lua: `exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer, mostOfPublisher)`
+  /// Lua: `exceededCount(limitsKey, customerOpenKey, prefix, publisher, mostOfCustomer, mostOfPublisher)`
   /// returns the name of the limit that one more open synchronization exceeds, or nothing. Without a customer's key it
   /// asks for the publisher's only.
   ///
@@ -51,8 +51,7 @@ extension LuaFunction {
   /// whether some of a customer's are still open, and that no publisher has more than all publishers together.
   static let exceededCount = LuaFunction(
     """
-    local function exceededCount(limitsKey, customerOpenKey, openKey, prefix, publisher, mostOfCustomer,
-        mostOfPublisher)
+    local function exceededCount(limitsKey, customerOpenKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
       if customerOpenKey and redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then
         for _, member in ipairs(redis.call('SRANDMEMBER', customerOpenKey, 10)) do
           local status = redis.call('HGET', prefix .. 'sync:' .. member, 'status')
@@ -65,7 +64,7 @@ extension LuaFunction {
       local field = 'open:' .. publisher
       local open = tonumber(redis.call('HGET', limitsKey, field) or 0)
       if open >= tonumber(mostOfPublisher) then
-        local all = redis.call('ZCARD', openKey)
+        local all = redis.call('ZCARD', prefix .. 'open') + redis.call('ZCARD', prefix .. 'open:bulk')
         if all < open then
           redis.call('HSET', limitsKey, field, all)
           open = all

@@ -12,6 +12,8 @@ public struct DueJobs: Sendable, Equatable {
   public var newer = 0
   /// How many synchronizations hold no readable job.
   public var unreadable = 0
+  /// How many synchronizations the look has met.
+  public var count: Int { jobs.count + newer + unreadable }
 
   /// Creates the findings of a sweep.
   public init(jobs: [DueJob] = [], newer: Int = 0, unreadable: Int = 0) {
@@ -25,15 +27,17 @@ extension OpenSynchronizations {
   /// So of many workers only one gets each job.
   ///
   /// - Parameters:
+  ///   - lane: that of the jobs.
   ///   - limit: the most jobs to return.
   ///   - interval: the time until the next look at the same synchronization.
   ///   - overdue: returns only synchronizations that have been due for this long.
   ///   - doors: those of this build.
   public func dueJobs(
-    limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero, doors: DoorCatalog
+    _ lane: JobLane = .usual, limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero,
+    doors: DoorCatalog
   ) async throws -> DueJobs {
     let reply = try await redis.run(
-      .sweep, keys: ["openKey": keys.open],
+      .sweep, keys: ["openKey": keys.open(lane)],
       arguments: [
         "limit": String(limit), "interval": String(interval.wholeMilliseconds), "prefix": keys.synchronizationPrefix,
         "overdue": String(overdue.wholeMilliseconds),

@@ -12,14 +12,29 @@ extension OpenSynchronizations {
     public var next: String?
   }
 
+  /// Reads the open synchronizations of all lanes, page by page.
+  ///
+  /// - Parameter doors: those of this build. A job that only a newer process can read is left out.
+  public func forEachPage(doors: DoorCatalog, _ body: @LoopActor ([OpenJob]) async throws -> Void) async throws {
+    for lane in JobLane.allCases {
+      var start: String? = "0"
+      while let from = start {
+        let page = try await page(lane, from: from, doors: doors)
+        try await body(page.jobs)
+        start = page.next
+      }
+    }
+  }
+
   /// Reads a page. Over all pages, each synchronization that is open from the first to the last is there once or
   /// twice.
   ///
   /// - Parameters:
+  ///   - lane: that of the jobs.
   ///   - start: where the page begins; `0` is the first one.
   ///   - doors: those of this build. A job that only a newer process can read is left out.
-  public func page(from start: String = "0", doors: DoorCatalog) async throws -> Page {
-    let reply = try await redis.send(["ZSCAN", keys.open, start, "COUNT", "500"])
+  public func page(_ lane: JobLane, from start: String = "0", doors: DoorCatalog) async throws -> Page {
+    let reply = try await redis.send(["ZSCAN", keys.open(lane), start, "COUNT", "500"])
     guard let parts = reply.array, parts.count == 2, let next = parts[0].string, let scores = parts[1].array else {
       throw RedisError.unexpected(reply.array ?? [], "list open synchronizations")
     }
@@ -27,7 +42,7 @@ extension OpenSynchronizations {
     var page = Page(next: next == "0" ? nil : next)
     guard !members.isEmpty else { return page }
     let rows = try await redis.run(
-      .readOpen, keys: ["openKey": keys.open], arguments: ["prefix": keys.prefix], moreArguments: members)
+      .readOpen, keys: ["openKey": keys.open(lane)], arguments: ["prefix": keys.prefix], moreArguments: members)
     for (member, row) in zip(members, rows.array ?? []) {
       let fields = row.array ?? []
       guard let text = fields[at: 0].string, let status = fields[at: 1].string.flatMap(Synchronization.Status.init),
@@ -48,8 +63,8 @@ extension OpenSynchronizations {
   public func hurry(_ jobs: [OpenJob]) async throws -> Int {
     guard !jobs.isEmpty else { return 0 }
     let reply = try await redis.run(
-      .hurry, keys: ["openKey": keys.open], arguments: ["prefix": keys.synchronizationPrefix],
-      moreArguments: jobs.map(\.member))
+      .hurry, keys: [:], moreKeys: jobs.map { keys.open($0.job.lane) },
+      arguments: ["prefix": keys.synchronizationPrefix], moreArguments: jobs.map(\.member))
     guard let count = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "hurry") }
     return Int(clamping: count)
   }
@@ -78,12 +93,12 @@ extension RedisScript {
 
   /// A due time of 1970 says that a person asked: `sweep` knows it by that.
   fileprivate static let hurry = RedisScript(
-    "hurry", keys: ["openKey"], arguments: ["prefix"], moreArguments: "firstMember",
+    "hurry", keys: [], moreKeys: "firstOpen", arguments: ["prefix"], moreArguments: "firstMember",
     """
     local count = 0
     for index = firstMember, #ARGV do
       if redis.call('HGET', prefix .. ARGV[index], 'status') == 'retrying' then
-        redis.call('ZADD', openKey, 'XX', 1, ARGV[index])
+        redis.call('ZADD', KEYS[firstOpen + index - firstMember], 'XX', 1, ARGV[index])
         count = count + 1
       end
     end

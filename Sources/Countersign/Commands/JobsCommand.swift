@@ -39,10 +39,8 @@ enum JobsCommand {
     func apps(_ publisher: Int64) -> Set<String> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
     var (matching, hurried, listed) = (0, 0, 0)
     do {
-      var start: String? = "0"
-      while let from = start {
-        let page = try await open.page(from: from, doors: DoorRegistry.catalog)
-        let jobs = page.jobs.filter { options.filter.matches($0, at: now, apps: apps) }
+      try await open.forEachPage(doors: DoorRegistry.catalog) { page in
+        let jobs = page.filter { options.filter.matches($0, at: now, apps: apps) }
         matching += jobs.count
         if options.action == .list {
           for job in jobs.prefix(max(0, options.limit - listed)) { say(line(of: job, at: now)) }
@@ -50,7 +48,6 @@ enum JobsCommand {
         } else if !options.isDryRun {
           hurried += try await open.hurry(jobs)
         }
-        start = page.next
       }
     } catch {
       complain(error, by: "jobs")

@@ -5,30 +5,43 @@ public struct Claim: Sendable, Equatable {
   public let synchronizationId: SynchronizationId
   public let customerId: CustomerId
   public let kind: Job.Kind
+  /// In bulk nobody waits: a registration that somebody waits for takes the claim over.
+  public let lane: JobLane
 
   /// Creates a claim.
-  public init(synchronizationId: SynchronizationId, customerId: CustomerId, kind: Job.Kind = .registration) {
+  public init(
+    synchronizationId: SynchronizationId, customerId: CustomerId, kind: Job.Kind = .registration,
+    lane: JobLane = .usual
+  ) {
     self.synchronizationId = synchronizationId
     self.customerId = customerId
     self.kind = kind
+    self.lane = lane
   }
 
   /// The text in Redis. A process that meets the claim reads its owner from it.
   ///
-  /// The customer's id may have any character. So the text begins with the number of its bytes.
+  /// For example `7|user-42|4f0c…`, or `bt7|user-42|4f0c…` for a transfer in bulk. The customer's id may have any
+  /// character. So the text has the number of its bytes.
   public var encoded: String {
-    "\(kind == .transfer ? Self.transfer : "")\(customerId.text.utf8.count)|\(customerId)|\(synchronizationId)"
+    let marks = (lane == .bulk ? Self.bulk : "") + (kind == .transfer ? Self.transfer : "")
+    return "\(marks)\(customerId.text.utf8.count)|\(customerId)|\(synchronizationId)"
   }
 
-  /// The first byte of a transfer's claim.
+  /// The first byte of a claim in bulk.
+  package static let bulk = "b"
+  /// The byte before the number in a transfer's claim.
   private static let transfer = "t"
 
   /// Reads the text in Redis.
   public init?(encoded: String) {
     let bar = UInt8(ascii: "|")
-    kind = encoded.hasPrefix(Self.transfer) ? .transfer : .registration
-    let parts = encoded.utf8.dropFirst(kind == .transfer ? 1 : 0).split(
-      separator: bar, maxSplits: 1, omittingEmptySubsequences: false)
+    var text = encoded.utf8[...]
+    lane = text.first == Self.bulk.utf8.first ? .bulk : .usual
+    if lane == .bulk { text.removeFirst() }
+    kind = text.first == Self.transfer.utf8.first ? .transfer : .registration
+    if kind == .transfer { text.removeFirst() }
+    let parts = text.split(separator: bar, maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let length = Substring(parts[0]).isASCIIDigits(1...3) ? Int(Substring(parts[0])) : nil,
       parts[1].count > length
     else { return nil }
@@ -43,7 +56,9 @@ public struct Claim: Sendable, Equatable {
 
 extension Job {
   /// The claim that the job's synchronization has, or wants, on its transactionId.
-  public var claim: Claim { Claim(synchronizationId: synchronizationId, customerId: customerId, kind: kind) }
+  public var claim: Claim {
+    Claim(synchronizationId: synchronizationId, customerId: customerId, kind: kind, lane: lane)
+  }
 }
 
 /// The result of an attempt to claim a transactionId.

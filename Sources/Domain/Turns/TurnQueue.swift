@@ -3,17 +3,10 @@
 /// For example, a publisher has 5,000 commits in the queue. The commit of another publisher comes along, and leaves the
 /// queue as the second one from then on.
 public struct TurnQueue<Party: Hashable & Sendable, Element> {
-  fileprivate struct Line {
-    var elements: [Element] = []
-    /// Where the elements begin that are still in the queue.
-    var first = 0
-  }
-
-  private var lines: [Party: Line] = [:]
-  /// The parties with elements in the queue, in the order of their turns.
-  private var order: [Party] = []
-  /// Whose turn it is, as a place in ``order``.
-  private var turn = 0
+  private var lines: [Party: FirstInFirstOut<Element>] = [:]
+  /// The parties with elements in the queue, in the order of their turns. Who has had a turn, or comes, stands behind
+  /// all others: so a party waits for one turn of each, however many come and go meanwhile.
+  private var order = FirstInFirstOut<Party>()
   /// How many elements are in the queue.
   public private(set) var count = 0
   /// Whether nothing is in the queue.
@@ -25,7 +18,7 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
   /// Adds an element behind all others of its party.
   public mutating func append(_ element: Element, of party: Party) {
     if lines[party] == nil { order.append(party) }
-    lines[party, default: Line()].elements.append(element)
+    lines[party, default: FirstInFirstOut()].append(element)
     count += 1
   }
 
@@ -35,29 +28,40 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
   public mutating func takeNext(_ most: Int) -> [Element] {
     var taken: [Element] = []
     taken.reserveCapacity(max(0, min(most, count)))
-    while taken.count < most, !order.isEmpty {
-      if turn >= order.count { turn = 0 }
-      if let element = takeFirst(of: order[turn]) { taken.append(element) }
-      if lines[order[turn]] == nil { order.remove(at: turn) } else { turn += 1 }
+    while taken.count < most, let party = order.takeFirst() {
+      // Out of the dictionary meanwhile, so that the line is not copied.
+      guard var line = lines.removeValue(forKey: party), let element = line.takeFirst() else { continue }
+      taken.append(element)
+      count -= 1
+      guard !line.isEmpty else { continue }
+      lines[party] = line
+      order.append(party)
     }
     return taken
   }
+}
 
-  /// Takes the first element of a party, and forgets the party with its last one.
-  private mutating func takeFirst(of party: Party) -> Element? {
-    guard var line = lines.removeValue(forKey: party), line.first < line.elements.count else { return nil }
-    let element = line.elements[line.first]
-    line.first += 1
-    count -= 1
-    guard line.first < line.elements.count else { return element }
-    if line.first >= 64, line.first * 2 > line.elements.count {
-      line.elements.removeFirst(line.first)
-      line.first = 0
+/// A queue whose first element leaves it at the cost of one element, in the mean.
+private struct FirstInFirstOut<Element> {
+  private var elements: [Element] = []
+  /// Where the elements begin that are still in the queue.
+  private var first = 0
+
+  var isEmpty: Bool { first == elements.count }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func takeFirst() -> Element? {
+    guard first < elements.count else { return nil }
+    let element = elements[first]
+    first += 1
+    if first >= 64, first * 2 > elements.count {
+      elements.removeFirst(first)
+      first = 0
     }
-    lines[party] = line
     return element
   }
 }
 
-extension TurnQueue.Line: Sendable where Element: Sendable {}
+extension FirstInFirstOut: Sendable where Element: Sendable {}
 extension TurnQueue: Sendable where Element: Sendable {}

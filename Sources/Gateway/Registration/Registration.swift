@@ -88,7 +88,8 @@ struct Registration {
     }
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
-      customerId: request.customerId, transactionId: request.transactionId, kind: kind, lane: request.lane,
+      customerId: request.customerId, transactionId: request.transactionId, kind: kind,
+      lane: request.priority.lane(isByCustomer: caller.customerId != nil),
       signedPurchase: signedPurchase, isByCustomer: caller.customerId != nil, tokenName: caller.token?.name,
       ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)

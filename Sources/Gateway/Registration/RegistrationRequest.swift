@@ -15,8 +15,8 @@ struct RegistrationRequest: Equatable {
   let signedTransaction: String?
   /// The client's id for the synchronization, if the client sent one.
   let correlationId: SynchronizationId?
-  /// The lane that the client asks for.
-  let lane: JobLane
+  /// How urgent it is to the client.
+  let priority: RequestPriority
 
   /// No body of our own API is longer by default (`gateway.maxBodyBytes`), and Apple's have 3 to 6 KB.
   private static let signedTransaction = TextLimit.bytes(16_384)
@@ -52,7 +52,7 @@ struct RegistrationRequest: Equatable {
       }
     }
     let name = request.header("Correlation-Id")
-    lane = RequestPriority(request.header("Priority")).isBackground ? .bulk : .usual
+    priority = RequestPriority(request.header("Priority"))
     correlationId = name.map(SynchronizationId.init(_:))
     if let name, !SynchronizationId.isValid(name) {
       throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")

@@ -1,3 +1,5 @@
+import Domain
+
 /// The urgency of a request, as its client names it (RFC 9218, section 4.1).
 ///
 /// For example `Priority: u=7` asks for a background task. The field is a hint: one that cannot be read counts as
@@ -30,6 +32,9 @@ struct RequestPriority: Equatable {
 
   /// Whether nobody waits for the request's work.
   var isBackground: Bool { urgency == Self.background }
+
+  /// The lane of a registration. A customer waits for the purchase, whatever the app says.
+  func lane(isByCustomer: Bool) -> JobLane { isBackground && !isByCustomer ? .bulk : .usual }
 
   private static func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
     let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

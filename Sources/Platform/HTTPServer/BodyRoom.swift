@@ -77,6 +77,9 @@ struct BodyRoom {
   /// The bytes of all bodies.
   var held: Int { parties.bytes }
 
+  /// The most bytes of one body: the least share that it has.
+  var mostOfOne: Int { min(limits.perAddress, limits.perNetwork, limits.capacity) }
+
   init(_ limits: Limits) { self.limits = limits }
 
   /// Begins a body without bytes. A body that has the id already ends.

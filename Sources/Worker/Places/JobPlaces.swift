@@ -8,6 +8,7 @@ final class JobPlaces {
   struct Place: Equatable {
     fileprivate let publisher: Int64
     fileprivate let lane: JobLane
+    fileprivate let origin: JobShares.Origin
     fileprivate let start: Duration
   }
 
@@ -47,7 +48,7 @@ final class JobPlaces {
   /// - Returns: `nil` if its publisher, or bulk, has all places that it may have. The job belongs into the line.
   func take(_ publisher: Int64, _ lane: JobLane) async -> Place? {
     switch shares.ask(publisher, lane, at: clock()) {
-    case .takes: return hold(publisher, lane)
+    case .takes: return hold(publisher, lane, .broker)
     case .goesAway: return nil
     case .waits: break
     }
@@ -60,19 +61,23 @@ final class JobPlaces {
     return nil
   }
 
-  /// Takes a place for a job that has its call already.
-  func hold(_ publisher: Int64, _ lane: JobLane) -> Place {
-    let place = Place(publisher: publisher, lane: lane, start: clock())
-    shares.hold(publisher, lane, at: place.start)
+  /// Takes a place for a job that has come out of the line with its call.
+  func hold(_ publisher: Int64, _ lane: JobLane) -> Place { hold(publisher, lane, .line) }
+
+  private func hold(_ publisher: Int64, _ lane: JobLane, _ origin: JobShares.Origin) -> Place {
+    let place = Place(publisher: publisher, lane: lane, origin: origin, start: clock())
+    shares.hold(publisher, lane, origin, at: place.start)
     return place
   }
 
-  /// Gives a place back. It goes to the first that waits and may have it.
+  /// Gives a place back. It goes to the first that waits and may have it. Then the publisher that gave it back may have
+  /// another one, too.
   func end(_ place: Place) {
-    shares.end(place.publisher, place.lane, takenAt: place.start)
-    guard let first = waiters.firstIndex(where: { shares.mayTake($0.publisher, $0.lane) }) else { return }
-    let waiter = waiters.remove(at: first)
-    given[waiter.number] = hold(waiter.publisher, waiter.lane)
-    waiter.turn.notify()
+    shares.end(place.publisher, place.lane, place.origin, takenAt: place.start)
+    while let first = waiters.firstIndex(where: { shares.mayTake($0.publisher, $0.lane) }) {
+      let waiter = waiters.remove(at: first)
+      given[waiter.number] = hold(waiter.publisher, waiter.lane, .broker)
+      waiter.turn.notify()
+    }
   }
 }

@@ -198,7 +198,9 @@ final class JobRun {
     case .taken: break
     case .finalized: received.acknowledge()
     case .foreign: await dependencies.bury(received, "its synchronizationId has become another registration's")
-    case .superseded: received.acknowledge()
+    case .superseded:
+      dependencies.metrics.superseded.count()
+      received.acknowledge()
     case .inLine(let expected, let copy): await waitInLine(expected, copy)
     // Most runs end long before their lease does, and somebody waits at a door.
     case .busy(let rest): await delay(attempt, job.door == nil ? rest : min(rest, .seconds(1)), .busy)

@@ -18,7 +18,7 @@ final class LineRuns: RoleService {
   struct Dependencies {
     let jobs: JobRun.Dependencies
     /// Takes jobs out of the line.
-    let next: @LoopActor (_ most: Int, _ skipped: [Int64], _ takesBulk: Bool) async throws -> AwaitedJobs
+    let next: @LoopActor (LineAllowances) async throws -> AwaitedJobs
     /// How many jobs of a lane are in the line.
     let count: @LoopActor (JobLane) async throws -> Int
     let publish: @LoopActor (AMQPMessage) async throws -> Void
@@ -31,10 +31,8 @@ final class LineRuns: RoleService {
 
   private let dependencies: Dependencies
   private let running: RunningTasks
-  /// The runs that came out of the line.
-  private var inHand = 0
-  /// How many runs out of the line begin in any case, for publishers that have no place.
-  private let own: Int
+  /// The pause after a look that found nothing, although a line was due.
+  private var pause = shortest
   private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in
     await self?.take()
   }
@@ -46,13 +44,13 @@ final class LineRuns: RoleService {
   private static let interval = Duration.seconds(1)
   /// How often it looks at most. A budget keeps the calls of a second.
   private static let shortest = Duration.milliseconds(50)
+  /// The longest pause while a line is due. Its jobs may be of publishers that this worker has no place for.
+  private static let longest = Duration.milliseconds(400)
   private static let countInterval = Duration.seconds(5)
 
-  /// - Parameters:
-  ///   - running: has the tasks of all runs of jobs.
-  ///   - concurrency: how many jobs this worker runs at once.
-  init(_ dependencies: Dependencies, _ running: RunningTasks, concurrency: Int) {
-    (self.dependencies, self.running, own) = (dependencies, running, max(1, concurrency / 4))
+  /// - Parameter running: has the tasks of all runs of jobs.
+  init(_ dependencies: Dependencies, _ running: RunningTasks) {
+    (self.dependencies, self.running) = (dependencies, running)
   }
 
   func start() {
@@ -77,19 +75,19 @@ final class LineRuns: RoleService {
 
   /// Takes the jobs whose turn has come, as many as there are places, of publishers that may have more.
   ///
-  /// What the broker delivers may take all places. A quarter of them is for the line all the same.
+  /// What the broker delivers may take all places. The line has some in any case (`JobShares.line`).
   func take() async {
-    let shares = dependencies.jobs.places.shares
-    let free = max(shares.free, own - inHand)
-    guard free > 0, !running.isClosed else { return looks.look(after: Self.shortest * 2) }
+    let allowances = dependencies.jobs.places.shares.allowances
+    guard allowances.all > 0, !running.isClosed else { return looks.look(after: Self.shortest * 2) }
     let start = ContinuousClock.now
     do {
-      let found = try await dependencies.next(free, shares.full(ifFree: free), shares.hasBulkPlaces)
+      let found = try await dependencies.next(allowances)
       for awaited in found.jobs { begin(awaited, askedAt: start) }
       if found.unreadable > 0 {
         dependencies.log.warning("left to a newer worker", ["jobs": .int(Int64(found.unreadable))])
       }
-      if let wait = found.wait { looks.look(after: min(max(wait, Self.shortest), Self.interval)) }
+      pause = found.jobs.isEmpty && found.wait == .zero ? min(pause * 2, Self.longest) : Self.shortest
+      if let wait = found.wait { looks.look(after: min(max(wait, pause), Self.interval)) }
     } catch {
       dependencies.log.warning("no look at the line", ["cause": .failure(error)])
     }
@@ -97,11 +95,9 @@ final class LineRuns: RoleService {
 
   private func begin(_ awaited: AwaitedJob, askedAt start: ContinuousClock.Instant) {
     dependencies.metrics.wait.observe(awaited.waited.inSeconds)
-    inHand += 1
-    running.start { [self] in
+    running.start { [dependencies] in
       let delivery = LineDelivery(awaited, dependencies)
       await JobRun(awaited, askedAt: start, delivery, with: dependencies.jobs).run()
-      inHand -= 1
     }
   }
 
@@ -119,9 +115,8 @@ extension LineRuns.Dependencies {
     let line = CallLine(parts.redis.client, prefix: settings.redis.prefix)
     self.init(
       jobs: parts.jobs,
-      next: { [doors = parts.context.doors] most, skipped, takesBulk in
-        try await line.next(
-          most, skipping: skipped, takesBulk: takesBulk, for: settings.worker.leaseDuration, doors: doors)
+      next: { [doors = parts.context.doors] in
+        try await line.next($0, for: settings.worker.leaseDuration, doors: doors)
       }, count: { try await line.count($0) },
       publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, topology: parts.topology,
       log: parts.context.log, metrics: LineMetrics(parts.context.metrics),

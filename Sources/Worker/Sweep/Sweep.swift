@@ -14,6 +14,8 @@ import Observability
 ///
 /// After a wipe of the broker a million may be due. The sweep then goes on at the pace of the workers: it fills the
 /// queue again whenever they have nearly emptied it.
+///
+/// Each lane has a sweep of its own: a long queue of jobs in bulk keeps nobody else's job from coming back.
 @LoopActor
 struct Sweep {
   /// What a look has done.
@@ -28,18 +30,21 @@ struct Sweep {
 
   /// Takes the jobs out of Redis' list that have been due for this long: ``mostAtOnce`` at most.
   let dueJobs: @LoopActor (Duration) async throws -> DueJobs
-  /// How many jobs wait in the queues.
+  /// How many jobs wait in the lane's queue.
   let waiting: @LoopActor () async throws -> Int
   let publish: @LoopActor (AMQPMessage) async throws -> Void
   let topology: Topology
   /// The time until the next look at the same synchronization.
   let interval: Duration
+  let lane: JobLane
   let log: Log
 
   /// The most jobs of one look.
   nonisolated static let mostAtOnce = 500
   /// While the sweep fills the queue, it goes on when fewer jobs wait than these.
   nonisolated static let low = 1000
+  /// While jobs in bulk wait in the queue, a synchronization is left there for so long: an import may take hours.
+  nonisolated static let patienceInBulk = Duration.seconds(86_400)
   /// While it fills the queue, a look names so many jobs in the log.
   private nonisolated static let mostNamed = 10
 
@@ -50,17 +55,19 @@ struct Sweep {
     do {
       let waiting = try await waiting()
       if isFilling, waiting >= Self.low { return Look(goesOn: true) }
-      let due = try await dueJobs(waiting > 0 && !isFilling ? interval * 10 : .zero)
+      let due = try await dueJobs(waiting > 0 && !isFilling ? patience : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
       var look = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
-      look.goesOn = look.count + look.hurried > 0 && due.jobs.count >= Self.mostAtOnce
+      look.goesOn = look.count + look.hurried > 0 && due.count >= Self.mostAtOnce
       return look
     } catch {
       log.warning("sweep failed", ["cause": .failure(error)])
       return Look()
     }
   }
+
+  private var patience: Duration { lane == .bulk ? max(interval * 10, Self.patienceInBulk) : interval * 10 }
 
   /// - Returns: how many jobs the broker has confirmed. The next look at the others finds them again.
   private func enqueue(_ jobs: [DueJob], named most: Int) async -> Look {

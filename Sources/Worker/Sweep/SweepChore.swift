@@ -11,8 +11,8 @@ import Service
 extension Sweep {
   /// The chore of a worker: enqueues again what no queue holds any more, first by Redis' list and then by the ledger.
   ///
-  /// - Parameter jobsWait: called when a look has found that jobs wait at the broker.
-  static func chore(_ parts: WorkerParts, jobsWait: @escaping @LoopActor () -> Void) -> Chore {
+  /// - Parameter jobsWait: called when a look has found that jobs of a lane wait at the broker.
+  static func chore(_ parts: WorkerParts, jobsWait: @escaping @LoopActor (JobLane) -> Void) -> Chore {
     let (settings, log, metrics) = (parts.context.settings.worker, parts.context.log, parts.metrics)
     let (open, publisher, topology, ledger) = (parts.open, parts.publisher, parts.topology, parts.ledger)
     let (doors, after) = (parts.context.doors, settings.sweepAfter)
@@ -20,35 +20,34 @@ extension Sweep {
       takeOverdue: {
         try await WaitingSynchronizations(ledger.postgres).takeOverdue(by: after, limit: 500, doors: doors)
       }, publish: { try await publisher.publish($0) }, topology: topology, log: log)
-    let filling = Filling()
+    let filling = JobLane.allCases.map { _ in Filling() }
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
-      let sweep = Sweep(
-        dueJobs: {
-          try await open.dueJobs(limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
-        },
-        waiting: {
-          var jobs = 0
-          for lane in JobLane.allCases {
-            jobs += Int(try await channel.declareQueue(topology.jobs(lane), passive: true).messages)
-          }
-          if jobs > 0 { jobsWait() }
-          return jobs
-        }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, log: log)
-      let found = await sweep.run(isFilling: filling.isOn)
-      metrics.swept.add(Double(found.count))
-      metrics.hurried.add(Double(found.hurried))
-      filling.goesOn(found.goesOn)
+      for (lane, filling) in zip(JobLane.allCases, filling) {
+        let sweep = Sweep(
+          dueJobs: {
+            try await open.dueJobs(lane, limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
+          },
+          waiting: {
+            let jobs = Int(try await channel.declareQueue(topology.jobs(lane), passive: true).messages)
+            if jobs > 0 { jobsWait(lane) }
+            return jobs
+          }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, lane: lane, log: log)
+        let found = await sweep.run(isFilling: filling.isOn)
+        metrics.swept.add(Double(found.count))
+        metrics.hurried.add(Double(found.hurried))
+        filling.goesOn(found.goesOn)
+      }
       if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
     }
     let redis = parts.redis
     let chore = Chore(
       every: settings.sweepInterval, .dropped, isReady: { redis.isReady && publisher.isReady }, look: look)
-    filling.chore = chore
+    for filling in filling { filling.chore = chore }
     return chore
   }
 
-  /// Whether the sweep fills the queue, look by look.
+  /// Whether the sweep fills the queue of a lane, look by look.
   @LoopActor
   private final class Filling {
     weak var chore: Chore?

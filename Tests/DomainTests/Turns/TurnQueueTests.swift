@@ -22,7 +22,7 @@ struct TurnQueueTests {
     var queue = queue(("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 11))
     #expect(queue.takeNext(3) == [1, 11, 2])
     queue.append(12, of: "b")
-    #expect(queue.takeNext(3) == [12, 3, 4])
+    #expect(queue.takeNext(3) == [3, 12, 4])
   }
 
   @Test func `the turns go on where the last taking ended`() {
@@ -30,6 +30,22 @@ struct TurnQueueTests {
     #expect(queue.takeNext(2) == [1, 11])
     #expect(queue.takeNext(2) == [21, 2])
     #expect(queue.takeNext(9) == [12, 22])
+  }
+
+  @Test func `however many come and go, a party gets its next turn`() {
+    var queue = TurnQueue<Int, Int>()
+    queue.append(1, of: 0)
+    queue.append(2, of: 0)
+    #expect(queue.takeNext(1) == [1])
+    var rounds = 0
+    var taken: [Int] = []
+    while !taken.contains(2), rounds < 100 {
+      rounds += 1
+      // More than leave the queue.
+      for party in 1...200 { queue.append(3, of: rounds * 1000 + party) }
+      taken = queue.takeNext(100)
+    }
+    #expect(rounds == 1)
   }
 
   @Test func `taking nothing leaves all`() {

@@ -47,11 +47,17 @@ struct BulkLineTests {
   }
 
   private func next(
-    _ test: CoordinationOnRedis, skipping publishers: [Int64] = [], takesBulk: Bool = true
+    _ test: CoordinationOnRedis, _ allowances: LineAllowances = LineAllowances(all: 50)
   ) async throws -> [String] {
-    try await CallLine(test.redis, prefix: test.prefix)
-      .next(50, skipping: publishers, takesBulk: takesBulk, for: hour, doors: DoorCatalog()).jobs
+    try await CallLine(test.redis, prefix: test.prefix).next(allowances, for: hour, doors: DoorCatalog()).jobs
       .map(\.job.synchronizationId.text)
+  }
+
+  /// Allowances with a rest for some publishers, of which as many may be in bulk.
+  private func allowances(_ publishers: [Int64: Int], others: Int = 50) -> LineAllowances {
+    LineAllowances(
+      all: 50, bulk: 50, others: LineAllowances.Left(all: others, bulk: others),
+      publishers: publishers.mapValues { LineAllowances.Left(all: $0, bulk: $0) })
   }
 
   private func count(_ test: CoordinationOnRedis, _ lane: JobLane) async throws -> Int {
@@ -79,17 +85,18 @@ struct BulkLineTests {
     try await CoordinationOnRedis.with { test async throws in
       try await join(test, job(1), mayCall: false)
       try await refill(test)
-      #expect(try await next(test, takesBulk: false).isEmpty)
+      #expect(
+        try await next(
+          test, LineAllowances(all: 50, bulk: 0, others: LineAllowances.Left(all: 50, bulk: 50))
+        ).isEmpty)
       #expect(try await next(test) == ["bulk1"])
       #expect(try await test.keys().filter { $0.hasPrefix(test.prefix + "line") }.isEmpty)
     }
   }
 
   @Test func `bulk takes calls at once only while nobody is in the line`() async throws {
-    let wide = CallPlace(
-      bundleId: "app", environment: "Production", budgets: [CallBudget(endpoint: "info", perSecond: 1000)])
     func taken(_ test: CoordinationOnRedis, _ job: Job) async throws -> Bool {
-      let answer = try await test.leases.take(job, for: hour, sweepAfter: hour, places: [wide])
+      let answer = try await take(test, job)
       if case .taken(let lease) = answer { return lease.call != nil }
       return false
     }
@@ -97,10 +104,9 @@ struct BulkLineTests {
       #expect(try await taken(test, job(1)))
       try await join(test, job(2, .usual), mayCall: false)
       // The first one is of bulk's own part.
-      var count = 0
-      for number in 3...10 where try await taken(test, job(number)) { count += 1 }
-      #expect(count < 8)
-      #expect(try await self.count(test, .bulk) == 8 - count)
+      #expect(try await taken(test, job(3)))
+      for number in 4...6 { #expect(try await !taken(test, job(number))) }
+      #expect(try await self.count(test, .bulk) == 3)
     }
   }
 
@@ -119,25 +125,83 @@ struct BulkLineTests {
     }
   }
 
-  @Test func `the turns of publishers that a worker has no place for go to others`() async throws {
-    let wide = CallPlace(
-      bundleId: "app", environment: "Production", budgets: [CallBudget(endpoint: "info", perSecond: 1000)])
+  @Test func `looks that usual jobs fill do not keep bulk out`() async throws {
     try await CoordinationOnRedis.with { test async throws in
-      for publisher: Int64 in 1...3 {
-        for number in 1...2 {
-          let answer = try await test.leases.take(
-            job(Int(publisher) * 10 + number, publisher: publisher, .usual), for: hour, sweepAfter: hour,
-            places: [wide], mayCall: false)
-          guard case .inLine = answer else { throw NeverHappened(description: "a place in the line") }
-        }
+      for number in 1...3 { try await join(test, job(number, .usual), mayCall: false) }
+      for number in 4...5 { try await join(test, job(number), mayCall: false) }
+      try await widen(test)
+      #expect(try await next(test, LineAllowances(all: 2)) == ["usual1", "usual2", "bulk4"])
+    }
+  }
+
+  /// Lets the waiting jobs have all calls that they want.
+  private func widen(_ test: CoordinationOnRedis) async throws {
+    for line in [place.name, "\(place.name)||bulk"]
+    where try await test.redis.send(["EXISTS", test.prefix + "line:" + line]).integer == 1 {
+      _ = try await test.redis.send(["HSET", test.prefix + "line:" + line, "budgets", "info 1000"])
+    }
+    try await refill(test)
+  }
+
+  /// Lets publishers 1 to 3 wait with some jobs each.
+  private func joinThree(_ test: CoordinationOnRedis, _ lane: JobLane, _ count: Int = 2) async throws {
+    for publisher: Int64 in 1...3 {
+      for number in 1...count {
+        try await join(test, job(Int(publisher) * 10 + number, publisher: publisher, lane), mayCall: false)
       }
+    }
+    try await widen(test)
+  }
+
+  @Test func `the turns of publishers that a worker has no place for go to others`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await joinThree(test, .usual)
+      let allowances = allowances([1: 0, 3: 0])
+      #expect(try await next(test, allowances) == ["usual21", "usual22"])
       try await refill(test)
-      #expect(try await next(test, skipping: [1, 3]) == ["usual21", "usual22"])
-      try await refill(test)
-      #expect(try await next(test, skipping: [1, 3]).isEmpty)
+      #expect(try await next(test, allowances).isEmpty)
       #expect(try await count(test, .usual) == 4)
       // Another worker has places for them.
       #expect(try await Set(next(test)) == ["usual11", "usual12", "usual31", "usual32"])
+    }
+  }
+
+  @Test(arguments: JobLane.allCases)
+  func `a look takes no more of a publisher than the worker has places for`(_ lane: JobLane) async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await joinThree(test, lane, 4)
+      let found = try await next(test, allowances([1: 1, 2: 2], others: 3))
+      #expect(Set(found) == Set(["11", "21", "22", "31", "32", "33"].map { "\(lane)\($0)" }))
+      #expect(found.count == 6)
+    }
+  }
+
+  @Test func `a publisher's places for bulk are a part of its places, but for one`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      for number in 1...2 { try await join(test, job(number, .usual), mayCall: false) }
+      for number in 3...6 { try await join(test, job(number), mayCall: false) }
+      try await widen(test)
+      let left = LineAllowances.Left(all: 4, bulk: 3)
+      #expect(
+        try await next(test, LineAllowances(all: 50, bulk: 50, others: left))
+          == ["usual1", "usual2", "bulk3", "bulk4", "bulk5"])
+    }
+  }
+
+  @Test func `a transaction that another run holds keeps no other customer waiting`() async throws {
+    func job(_ id: SynchronizationId, _ customer: CustomerId, _ transaction: TransactionId) -> Job {
+      CoordinationOnRedis.job(id, customer: customer, transaction: transaction)
+    }
+    try await CoordinationOnRedis.with { test async throws in
+      try await join(test, job("busy", "7", "100"), mayCall: false)
+      for number in 1...3 {
+        try await join(test, job("free\(number)", "8", TransactionId("20\(number)")), mayCall: false)
+      }
+      try await widen(test)
+      // The lease of another synchronization.
+      _ = try await test.lease(job("other", "7", "100"))
+      #expect(try await next(test) == ["free1", "free2", "free3"])
+      #expect(try await count(test, .usual) == 1)
     }
   }
 }

@@ -53,7 +53,7 @@ struct CallLineTests {
   }
 
   private func next(_ test: CoordinationOnRedis, _ most: Int = 50) async throws -> AwaitedJobs {
-    try await CallLine(test.redis, prefix: test.prefix).next(most, for: hour, doors: DoorCatalog())
+    try await CallLine(test.redis, prefix: test.prefix).next(LineAllowances(all: most), for: hour, doors: DoorCatalog())
   }
 
   private func ids(_ test: CoordinationOnRedis, _ most: Int = 50) async throws -> [String] {
@@ -229,7 +229,7 @@ struct CallLineTests {
       let copy = try await join(test, job("a", "A"))
       try await open(test)
       let line = CallLine(test.redis, prefix: test.prefix)
-      let given = try await line.next(9, for: .milliseconds(1), doors: DoorCatalog()).jobs
+      let given = try await line.next(LineAllowances(all: 9), for: .milliseconds(1), doors: DoorCatalog()).jobs
       #expect(given.count == 1)
       func take() async throws -> LeaseAnswer {
         try await test.leases.take(
@@ -285,7 +285,8 @@ struct CallLineTests {
       try await shut(test)
       let copy = try await join(test, job("a", "A"))
       try await open(test)
-      _ = try await CallLine(test.redis, prefix: test.prefix).next(9, for: .milliseconds(1), doors: DoorCatalog())
+      _ = try await CallLine(test.redis, prefix: test.prefix).next(
+        LineAllowances(all: 9), for: .milliseconds(1), doors: DoorCatalog())
       // The sweep's message, after the death of the worker that the line gave the job to.
       var answer = LeaseAnswer.busy(.zero)
       while case .busy = answer {
@@ -304,7 +305,8 @@ struct CallLineTests {
       let copy = try await join(test, job("a", "A"))
       for crashes in 1...2 {
         try await open(test)
-        _ = try await CallLine(test.redis, prefix: test.prefix).next(9, for: .milliseconds(1), doors: DoorCatalog())
+        _ = try await CallLine(test.redis, prefix: test.prefix).next(
+          LineAllowances(all: 9), for: .milliseconds(1), doors: DoorCatalog())
         try await shut(test)
         var answer = LeaseAnswer.busy(.zero)
         while case .busy = answer {

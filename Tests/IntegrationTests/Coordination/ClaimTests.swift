@@ -16,9 +16,62 @@ struct ClaimTests {
   private let hour = CoordinationOnRedis.hour
 
   private func job(
-    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1
+    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
+    lane: JobLane = .usual
   ) -> Job {
-    CoordinationOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher)
+    CoordinationOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher, lane: lane)
+  }
+
+  @Test func `whoever waits takes a claim over from a job in bulk, which runs all the same`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let (bulk, waiting) = (job("a", lane: .bulk), job("b", customer: "8"))
+      #expect(try await test.claim(bulk) == .claimed)
+      #expect(try await test.claims.prolong(bulk))
+      #expect(try await test.claim(job("c", lane: .bulk)) == .held(by: bulk.claim))
+      #expect(try await test.claim(waiting) == .claimed)
+      #expect(try await test.claims.prolong(waiting))
+      // From now on it is as if there were no bulk.
+      #expect(try await test.claim(job("d")) == .held(by: waiting.claim))
+      #expect(try await test.claim(job("d", lane: .bulk)) == .held(by: waiting.claim))
+      // The import has its answer also if it comes late, and its repetition is no new one.
+      #expect(try await test.claims.prolong(bulk))
+      #expect(try await test.claim(bulk) == .held(by: bulk.claim))
+      try await test.finish(waiting)
+      try await test.finish(bulk)
+      #expect(try await test.openCount() == 0)
+      #expect(try await test.claim(job("d")) == .claimed)
+    }
+  }
+
+  @Test func `a registration that takes a claim over and fails leaves the job in bulk`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let (bulk, waiting) = (job("a", lane: .bulk), job("b"))
+      #expect(try await test.claim(bulk) == .claimed)
+      #expect(try await test.claim(waiting) == .claimed)
+      #expect(try await test.claims.undo(waiting))
+      #expect(try await test.open.synchronization(1, "a")?.status == .processing)
+      try await test.finish(bulk)
+      #expect(try await test.openCount() == 0)
+    }
+  }
+
+  @Test func `each lane has its own open synchronizations`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      for number in 1...3 {
+        let bulk = job(SynchronizationId("b\(number)"), transaction: TransactionId("10\(number)"), lane: .bulk)
+        #expect(try await test.claim(bulk, sweepAfter: .zero) == .claimed)
+      }
+      #expect(try await test.claim(job(), sweepAfter: .zero) == .claimed)
+      func due(_ lane: JobLane) async throws -> [String] {
+        try await test.open.dueJobs(lane, limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs
+          .map(\.job.synchronizationId.text)
+      }
+      #expect(try await due(.usual) == ["s"])
+      #expect(try await due(.bulk) == ["b1", "b2", "b3"])
+      var listed: [String] = []
+      try await test.open.forEachPage(doors: DoorCatalog()) { listed += $0.map(\.job.synchronizationId.text) }
+      #expect(listed.sorted() == ["b1", "b2", "b3", "s"])
+    }
   }
 
   @Test func `a claim is held against everybody of the same publisher until it is finalized`() async throws {

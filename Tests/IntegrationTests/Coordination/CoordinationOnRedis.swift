@@ -65,7 +65,10 @@ struct CoordinationOnRedis {
   }
 
   /// The number of synchronizations that have not left Redis.
-  func openCount() async throws -> Int64? { try await redis.send(["ZCARD", prefix + "open"]).integer }
+  func openCount() async throws -> Int64? {
+    let (usual, bulk) = (Keys(prefix: prefix).open(.usual), Keys(prefix: prefix).open(.bulk))
+    return try await redis.send(["ZUNIONSTORE", prefix + "all", "2", usual, bulk]).integer
+  }
 
   func claim(_ job: Job, mustBeKnown: Bool = false, sweepAfter: Duration = hour) async throws -> ClaimAnswer {
     try await claims.take(job, checksCustomer: false, mustBeKnown: mustBeKnown, sweepAfter: sweepAfter)

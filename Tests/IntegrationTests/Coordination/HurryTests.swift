@@ -33,7 +33,7 @@ struct HurryTests {
   }
 
   private func all(_ test: CoordinationOnRedis) async throws -> [OpenJob] {
-    let page = try await test.open.page(doors: DoorCatalog())
+    let page = try await test.open.page(.usual, doors: DoorCatalog())
     #expect(page.next == nil)
     return page.jobs
   }
@@ -59,7 +59,7 @@ struct HurryTests {
       }
       var (found, start, pages): (Set<String>, String?, Int) = ([], "0", 0)
       while let from = start {
-        let page = try await test.open.page(from: from, doors: DoorCatalog())
+        let page = try await test.open.page(.usual, from: from, doors: DoorCatalog())
         found.formUnion(page.jobs.map(\.job.synchronizationId.text))
         (start, pages) = (page.next, pages + 1)
       }
@@ -120,7 +120,8 @@ struct HurryTests {
       let answer = try await test.leases.take(
         job(), for: hour, sweepAfter: hour, places: [place], mayCall: false, run: 5)
       guard case .inLine = answer else { throw NeverHappened(description: "a place in the line") }
-      let found = try await CallLine(test.redis, prefix: test.prefix).next(10, for: hour, doors: DoorCatalog())
+      let found = try await CallLine(test.redis, prefix: test.prefix).next(
+        LineAllowances(all: 10), for: hour, doors: DoorCatalog())
       #expect(found.jobs.map(\.run) == [5])
     }
   }

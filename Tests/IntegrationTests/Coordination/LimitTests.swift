@@ -134,6 +134,23 @@ struct LimitTests {
     }
   }
 
+  @Test func `bulk leaves half of a publisher's and of a customer's places to others`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      var limits = RegistrationLimits.none
+      (limits.openOfPublisher, limits.openOfCustomer) = (8, 5)
+      func bulk(_ id: Int, customer: CustomerId = "7") -> Job {
+        CoordinationOnRedis.job(
+          SynchronizationId("b\(id)"), customer: customer, transaction: TransactionId("8\(id)"), lane: .bulk)
+      }
+      for id in 1...2 { #expect(try await take(test, bulk(id), limits) == .claimed) }
+      expectLimited(try await take(test, bulk(3), limits), .customerOpen)
+      for id in 4...5 { #expect(try await take(test, bulk(id, customer: "8"), limits) == .claimed) }
+      expectLimited(try await take(test, bulk(6, customer: "9"), limits), .publisherOpen)
+      for id in 1...3 { #expect(try await take(test, job(id), limits) == .claimed) }
+      expectLimited(try await take(test, job(4), limits), .customerOpen)
+    }
+  }
+
   @Test func `whoever has an app's key leaves a quarter of the publisher's places, and no customer's, to others`()
     async throws
   {

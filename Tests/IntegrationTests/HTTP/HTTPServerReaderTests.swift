@@ -108,6 +108,22 @@ struct HTTPServerReaderTests {
     }
   }
 
+  @Test func `an answer that is larger than an address' share goes to whoever has no other`() async throws {
+    try await with(roomFor: 4, ofAddress: 0.5) { server, told in
+      let size = 3 * Self.large
+      let ask = "GET /\(size) HTTP/1.1\r\nHost: a\r\n\r\n"
+      let huge = try #require(try await self.size(ask, from: "127.0.0.2", at: server))
+      #expect(huge == (200, size))
+      try await holds(0, server)
+      let greedy = try deaf(1, from: "127.0.0.2", at: server)
+      try await holds(1, server)
+      let refused = try #require(try await self.size(ask, from: "127.0.0.2", at: server))
+      #expect(refused == (503, 0))
+      #expect(told.bodies == [.unread] && told.cuts.isEmpty)
+      for client in greedy { client.close() }
+    }
+  }
+
   @Test func `behind a listed proxy the share is that of the client whom it names`() async throws {
     func ask(_ client: Int) -> String { "GET /large HTTP/1.1\r\nHost: a\r\nX-Client: 192.0.2.\(client)\r\n\r\n" }
     let proxied: (inout HTTPServer.Configuration) -> Void = { configuration in

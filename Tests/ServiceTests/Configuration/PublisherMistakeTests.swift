@@ -93,14 +93,20 @@ struct PublisherMistakeTests: PublisherSuite {
 
   /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`.
   @Test func namesThatOnlyLookAlike() throws {
-    let app = Self.app.replacing("com.a", with: "com.K")
     let webhook = Self.webhook.replacing(#""w""#, with: #""K""#)
-    func other(_ text: String) -> String {
-      text.replacing("com.K", with: "com.\u{212A}").replacing(#""K""#, with: "\"\u{212A}\"")
-    }
-    let publisher = try publisher(
-      #""apps": [\#(app), \#(other(app))], "webhooks": [\#(webhook), \#(other(webhook))]"#)
-    #expect(publisher.apps.count == 2 && publisher.webhooks.count == 2)
+    let other = webhook.replacing(#""K""#, with: "\"\u{212A}\"")
+    #expect(try publisher(#""webhooks": [\#(webhook), \#(other)]"#).webhooks.count == 2)
+  }
+
+  /// The names of budgets and lines have the id: it must not make one that is another app's.
+  @Test(arguments: [
+    "pause:com.a", "com.a|Sandbox", "com a", "com.\u{212A}", "com.a\\n", String(repeating: "a", count: 156),
+  ])
+  func bundleIdThatAppleDoesNotGiveOut(id: String) throws {
+    let mistakes = try mistakes(#""apps": [\#(Self.app.replacing("com.a", with: id))]"#)
+    #expect(mistakes.count == 1)
+    #expect(mistakes.first?.hasPrefix("publishers/a.json: apps[0]: bundleId: is \"") == true)
+    #expect(mistakes.first?.hasSuffix("expected 1 to 155 letters, digits, hyphens and periods") == true)
   }
 
   @Test func ambiguousProducts() throws {

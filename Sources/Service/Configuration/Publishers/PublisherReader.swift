@@ -131,14 +131,31 @@ struct PublisherReader {
       }
     }
     let bundleId = reader.string("bundleId", nil, "The app's bundle id.")
-    // The ledger's texts cannot hold it: one publisher's look-up would fail those of all.
-    if bundleId.utf8.contains(where: { $0 < 0x20 }) { reader.note("bundleId", "has a control character") }
+    if !bundleId.isEmpty, !Self.isBundleId(bundleId) {
+      reader.note("bundleId", "is \"\(bundleId)\", expected 1 to 155 letters, digits, hyphens and periods")
+    }
     let issuerId = reader.string("issuerId", nil, "The issuer id of the In-App Purchase key.")
     let keyId = reader.string("keyId", nil, "The id of the In-App Purchase key.")
     guard let key else { return nil }  // noted above
     return Publisher.App(
       bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
       privateKey: key, environments: environments, isReleased: isReleased)
+  }
+
+  /// Whether Apple gives out such bundle ids (App Store Connect, *Add an app*).
+  ///
+  /// It matters to others, too: the names of budgets and lines in Redis have the id, and `pause:com.example.tv` would
+  /// be somebody else's. The ledger's texts hold no control character.
+  private static func isBundleId(_ text: String) -> Bool {
+    (1...155).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+          true
+        default: false
+        }
+      }
   }
 
   private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {
