@@ -93,6 +93,12 @@ def sanitized(arguments):
     return options, rest
 
 
+# All integration tests share one loop. If they all begin at once, each waits for a minute for its turn there, and one
+# that opens a connection meets its own time limits. Few at once end as soon.
+AT_ONCE = "--experimental-maximum-parallelization-width"
+TESTS_AT_ONCE = "24"
+
+
 def test_layer(layer, arguments, parts):
     """Builds the tests of one layer with what they need, and runs them; unit tests need no servers."""
     folder = ROOT / "Tests" / f"{layer}Tests"
@@ -180,6 +186,8 @@ def test(arguments, parts):
         for name, run_arguments in runs:
             # All tests use Swift Testing; XCTest would only report that it has none.
             command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *run_arguments]
+            if not name.startswith("unit") and AT_ONCE not in arguments:
+                command += [AT_ONCE, TESTS_AT_ONCE]
             with parts.part(name):
                 status = run(command, environment, parts)
             if status != 0:
