@@ -87,11 +87,11 @@ struct EvidenceTests {
   /// Its texts go into events, and Apple's are never so long.
   @Test func `a text of 512 bytes is kept, a longer one is no evidence`() throws {
     let long = String(repeating: "p", count: 512)
-    #expect(try facts { $0.productId = long }.productId == long)
-    #expect(throws: EvidenceDefect.textTooLong) { try facts { $0.productId = long + "p" } }
+    #expect(try facts { $0.productId = ProductId(long) }.productId.text == long)
+    #expect(throws: EvidenceDefect.textTooLong) { try facts { $0.productId = ProductId(long + "p") } }
     #expect(throws: EvidenceDefect.textTooLong) { try facts { $0.offerIdentifier = long + "p" } }
-    #expect(try renewal { $0.autoRenewProductId = long }.nextProductId == long)
-    #expect(throws: EvidenceDefect.textTooLong) { try renewal { $0.autoRenewProductId = long + "p" } }
+    #expect(try renewal { $0.autoRenewProductId = ProductId(long) }.nextProductId?.text == long)
+    #expect(throws: EvidenceDefect.textTooLong) { try renewal { $0.autoRenewProductId = ProductId(long + "p") } }
   }
 
   @Test func `a transaction's facts are all there`() throws {

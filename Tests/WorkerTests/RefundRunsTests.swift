@@ -24,7 +24,7 @@ struct RefundRunsTests {
   init() throws { bench = try ChoreBench() }
 
   private func request(
-    _ state: RefundRequest.State = .open, consent: Consent? = nil, age: Int64 = 0, product: String = "monthly"
+    _ state: RefundRequest.State = .open, consent: Consent? = nil, age: Int64 = 0, product: ProductId = "monthly"
   ) -> DueRefundRequest {
     let asked = bench.context.now() - age
     var request = RefundRequest(

@@ -17,7 +17,7 @@ struct VerificationProofTests {
   private struct Description: Equatable {
     var kind = ProductKind.autoRenewable
     var originalTransactionId: OriginalTransactionId = "100"
-    var productId = "monthly"
+    var productId: ProductId = "monthly"
     var environment = "Production"
     var purchaseDate = AppleByValue.now - AppleByValue.day
     var expiresDate: Int64? = AppleByValue.now + AppleByValue.day

@@ -11,7 +11,7 @@ extension RenewalFacts {
     else { throw .renewalFieldMissing }
     try EvidenceDefect.check(
       dates: [payload.gracePeriodExpiresDate, signed],
-      texts: [original.text, environment.rawValue, payload.autoRenewProductId])
+      texts: [original.text, environment.rawValue, payload.autoRenewProductId?.text])
     self.init(
       originalTransactionId: original, environment: environment.rawValue,
       willRenew: payload.autoRenewStatus.map { $0 == .on }, nextProductId: payload.autoRenewProductId,

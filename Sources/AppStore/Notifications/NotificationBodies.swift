@@ -1,3 +1,5 @@
+public import Domain
+
 /// The change of one purchase. Each nested text has its own signature.
 public struct NotificationData: Hashable, Sendable, Codable {
   /// The environment of the purchase.
@@ -30,7 +32,7 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
   /// The app.
   public var bundleId: String?
   /// The extended product.
-  public var productId: String?
+  public var productId: ProductId?
   /// The id of the request.
   public var requestIdentifier: String?
   /// The storefronts that were asked for.

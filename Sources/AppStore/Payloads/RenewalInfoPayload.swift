@@ -6,9 +6,9 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// The purchase that renews.
   public var originalTransactionId: OriginalTransactionId?
   /// The current product.
-  public var productId: String?
+  public var productId: ProductId?
   /// The product of the next period.
-  public var autoRenewProductId: String?
+  public var autoRenewProductId: ProductId?
   /// Whether it renews.
   public var autoRenewStatus: AutoRenewStatus?
   /// Why it expired.

@@ -15,7 +15,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The app.
   public var bundleId: String?
   /// The product.
-  public var productId: String?
+  public var productId: ProductId?
   /// The subscription group of the product.
   public var subscriptionGroupIdentifier: String?
   /// When the App Store charged, in milliseconds since 1970.
@@ -92,7 +92,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     originalTransactionId = try object.id("originalTransactionId")
     webOrderLineItemId = try object.text("webOrderLineItemId")
     bundleId = try object.text("bundleId")
-    productId = try object.text("productId")
+    productId = try object.id("productId")
     subscriptionGroupIdentifier = try object.text("subscriptionGroupIdentifier")
     purchaseDate = try object.truncated("purchaseDate")
     originalPurchaseDate = try object.truncated("originalPurchaseDate")

@@ -38,7 +38,7 @@ public struct InAppReceipt: Hashable, Sendable, Codable {
   /// How many were bought.
   public var quantity: Int64?
   /// The product.
-  public var productId: String?
+  public var productId: ProductId?
   /// The id of this transaction.
   public var transactionId: TransactionId?
   /// The id of the purchase.

@@ -52,7 +52,7 @@ struct ReceiptPayload {
   private static func purchase(_ attributes: Attributes) throws(Rejection) -> InAppReceipt {
     var purchase = InAppReceipt()
     purchase.quantity = try attributes.integer(1701)
-    purchase.productId = try attributes.text(1702)
+    purchase.productId = try attributes.text(1702).map(ProductId.init(_:))
     purchase.transactionId = try attributes.text(1703).map(TransactionId.init(_:))
     purchase.purchaseDate = try attributes.date(1704)
     purchase.originalTransactionId = try attributes.text(1705).map(OriginalTransactionId.init(_:))

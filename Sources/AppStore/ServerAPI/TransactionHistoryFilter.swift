@@ -1,3 +1,5 @@
+public import Domain
+
 /// Which transactions Get Transaction History returns; by default all of them, oldest change first.
 public struct TransactionHistoryFilter: Hashable, Sendable {
   /// The order by date of the last change; only the ascending one can be continued later.
@@ -13,7 +15,7 @@ public struct TransactionHistoryFilter: Hashable, Sendable {
   /// The end of the range.
   public var endDate: Int64?
   /// Only these products.
-  public var productIds: [String] = []
+  public var productIds: [ProductId] = []
   /// Only these types: `AUTO_RENEWABLE`, `NON_RENEWABLE`, `CONSUMABLE`, `NON_CONSUMABLE`.
   public var productTypes: [String] = []
   /// The order.
@@ -30,7 +32,7 @@ public struct TransactionHistoryFilter: Hashable, Sendable {
 
   var query: [(name: String, value: String?)] {
     [(name: "startDate", value: startDate.map(String.init)), (name: "endDate", value: endDate.map(String.init))]
-      + productIds.map { (name: "productId", value: $0) }
+      + productIds.map { (name: "productId", value: $0.text) }
       + productTypes.map { (name: "productType", value: $0) }
       + [(name: "sort", value: sort?.rawValue)]
       + subscriptionGroupIdentifiers.map { (name: "subscriptionGroupIdentifier", value: $0) }

@@ -12,13 +12,13 @@ public struct Access: Sendable, Equatable {
   /// Whether Apple could not charge for the renewal and tries again.
   public var billingProblem: Bool
   public var environment: String
-  public var productId: String
+  public var productId: ProductId
   public var rule: AccessRule
 
   /// Creates an access.
   public init(
     isGranted: Bool, offerId: OfferId? = nil, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: String, productId: String, rule: AccessRule
+    billingProblem: Bool = false, environment: String, productId: ProductId, rule: AccessRule
   ) {
     self.isGranted = isGranted
     self.offerId = offerId

@@ -2,7 +2,7 @@
 public struct Offer: Sendable, Equatable {
   public let id: OfferId
   /// The ids of its Apple products.
-  public let productIds: [String]
+  public let productIds: [ProductId]
   /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
   public let accessDays: Int?
   /// What the offer opens, in the publisher's own words.
@@ -26,7 +26,7 @@ public struct Offer: Sendable, Equatable {
 
   /// Creates an offer.
   public init(
-    id: OfferId, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
+    id: OfferId, productIds: [ProductId], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
     itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = [],
     refunds: RefundPolicy = .endAccess, grantsFamilyShared: Bool = true,
     consumption: ConsumptionPolicy = ConsumptionPolicy()

@@ -1,13 +1,11 @@
-import Formats
-
 /// The offers of one publisher, found by product.
 public struct OfferCatalog: Sendable {
   /// All of them, in the order of the publisher's file.
   public let all: [Offer]
-  private let byProduct: [ExactText: Offer]
+  private let byProduct: [ProductId: Offer]
   private let ids: Set<OfferId>
   /// Products that more than one offer names; a configuration mistake.
-  public let ambiguousProductIds: [String]
+  public let ambiguousProductIds: [ProductId]
 
   /// Whether there is an offer with an id.
   public func contains(_ id: OfferId) -> Bool { ids.contains(id) }
@@ -16,22 +14,22 @@ public struct OfferCatalog: Sendable {
   public init(_ offers: [Offer]) {
     all = offers
     ids = Set(offers.map(\.id))
-    var byProduct: [ExactText: Offer] = [:]
-    var ambiguous: Set<ExactText> = []
+    var byProduct: [ProductId: Offer] = [:]
+    var ambiguous: Set<ProductId> = []
     for offer in offers {
-      for product in offer.productIds.map(\.exact) {
+      for product in offer.productIds {
         if byProduct[product] == nil { byProduct[product] = offer } else { ambiguous.insert(product) }
       }
     }
     self.byProduct = byProduct
-    ambiguousProductIds = ambiguous.sorted().map(\.text)
+    ambiguousProductIds = ambiguous.sorted()
   }
 
   /// The products with the offers that they give access to, in the order of the products' bytes.
-  var products: [(id: String, offer: Offer)] {
-    byProduct.sorted { $0.key < $1.key }.map { (id: $0.key.text, offer: $0.value) }
+  var products: [(id: ProductId, offer: Offer)] {
+    byProduct.sorted { $0.key < $1.key }.map { (id: $0.key, offer: $0.value) }
   }
 
   /// Returns the offer that a product gives access to.
-  public func offer(forProduct productId: String) -> Offer? { byProduct[productId.exact] }
+  public func offer(forProduct productId: ProductId) -> Offer? { byProduct[productId] }
 }

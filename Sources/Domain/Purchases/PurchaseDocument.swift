@@ -76,7 +76,7 @@ public struct PurchaseDocument {
 
   /// The offer of the next period, if the customer has chosen another one.
   private var nextOffer: OfferId? {
-    guard let next = purchase.presentRenewal?.nextProductId, next.exact != purchase.deciding.productId.exact else {
+    guard let next = purchase.presentRenewal?.nextProductId, next != purchase.deciding.productId else {
       return nil
     }
     return publisher.offers.offer(forProduct: next)?.id

@@ -6,7 +6,7 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
   /// Whether the subscription renews at the end of its period.
   public var willRenew: Bool?
   /// The product of the next period.
-  public var nextProductId: String?
+  public var nextProductId: ProductId?
   /// The end of the billing grace period.
   public var graceExpiresDate: Int64?
   /// Whether Apple tries again to charge the customer.
@@ -22,7 +22,7 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
   /// Creates the facts.
   public init(
     originalTransactionId: OriginalTransactionId, environment: String, willRenew: Bool? = nil,
-    nextProductId: String? = nil,
+    nextProductId: ProductId? = nil,
     graceExpiresDate: Int64? = nil, isInBillingRetry: Bool? = nil, expirationIntent: Int32? = nil,
     priceIncreaseStatus: Int32? = nil, signedDate: Int64,
     payloadSHA256: [UInt8]

@@ -7,7 +7,7 @@ extension TransactionFacts {
   /// the order line have none, and then the dates decide alone. A product that does not renew is bought once under an
   /// original id, whatever date a copy has.
   package func isCopy(of other: TransactionFacts) -> Bool {
-    guard kind == other.kind, productId.exact == other.productId.exact,
+    guard kind == other.kind, productId == other.productId,
       originalTransactionId == other.originalTransactionId
     else { return false }
     guard kind == .autoRenewable else { return true }

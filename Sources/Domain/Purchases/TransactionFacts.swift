@@ -3,7 +3,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var transactionId: TransactionId
   public var originalTransactionId: OriginalTransactionId
   public var bundleId: String
-  public var productId: String
+  public var productId: ProductId
   public var kind: ProductKind
   /// `Production` or `Sandbox`.
   public var environment: String
@@ -48,7 +48,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
 
   /// Creates the facts.
   public init(
-    transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: String, productId: String,
+    transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: String, productId: ProductId,
     kind: ProductKind,
     environment: String, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,

@@ -55,7 +55,7 @@ public struct RefundRequest: Sendable, Equatable {
   public var purchase: PurchaseKey
   public var transactionId: TransactionId
   public var bundleId: String
-  public var productId: String
+  public var productId: ProductId
   public var kind: ProductKind
   /// The owner when Apple asked; `nil` if nobody owned the purchase, and after an erasure.
   public var customerId: CustomerId?
@@ -84,7 +84,7 @@ public struct RefundRequest: Sendable, Equatable {
 
   /// Creates a request.
   public init(
-    id: RefundRequestId, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: String,
+    id: RefundRequestId, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: ProductId,
     kind: ProductKind,
     customerId: CustomerId?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
     answer: ConsumptionAnswer? = nil, answeredBy: Answerer? = nil, consent: Consent? = nil, attempts: Int = 0,

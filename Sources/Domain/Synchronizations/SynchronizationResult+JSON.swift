@@ -30,7 +30,7 @@ extension SynchronizationResult {
     if let product = try members.string("productId"), let quantity = try members.int32("quantity"),
       let isFirst = try members.bool("firstGrant")
     {
-      consumable = ConsumableGrant(productId: product, quantity: quantity, isFirstGrant: isFirst)
+      consumable = ConsumableGrant(productId: ProductId(product), quantity: quantity, isFirstGrant: isFirst)
     }
   }
 }

@@ -99,7 +99,7 @@ public struct PurchaseTimer: Sendable {
   /// Whether a look needs Apple: the end of a pass is the publisher's.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public func needsApple(_ kind: ProductKind, _ productId: String, purchaseDate: Int64, now: Int64) -> Bool {
+  public func needsApple(_ kind: ProductKind, _ productId: ProductId, purchaseDate: Int64, now: Int64) -> Bool {
     guard kind == .nonRenewing, let end = offers.offer(forProduct: productId)?.endOfPass(bought: purchaseDate) else {
       return true
     }

@@ -51,7 +51,7 @@ extension LifeCycleReason {
     let (old, new) = (before.deciding, after.deciding)
     guard !new.isCopy(of: old) else { return nil }
     guard new.kind == .autoRenewable else { return .purchased }
-    if new.productId.exact != old.productId.exact { return .planChanged }
+    if new.productId != old.productId { return .planChanged }
     guard new.isLaterPeriod(than: old) else { return nil }
     if before.presentRenewal?.isInBillingRetry == true { return .recovered }
     // Apple's pause between two periods is short, unless the customer let the first one end.
@@ -60,8 +60,8 @@ extension LifeCycleReason {
   }
 
   /// The reason of another product of the next period.
-  private static func ofPlan(_ known: RenewalFacts?, _ renewal: RenewalFacts?, _ product: String) -> Self? {
-    guard let next = renewal?.nextProductId, next.exact != (known?.nextProductId ?? product).exact else { return nil }
-    return next.exact == product.exact ? .planChangeWithdrawn : .planChangeScheduled
+  private static func ofPlan(_ known: RenewalFacts?, _ renewal: RenewalFacts?, _ product: ProductId) -> Self? {
+    guard let next = renewal?.nextProductId, next != known?.nextProductId ?? product else { return nil }
+    return next == product ? .planChangeWithdrawn : .planChangeScheduled
   }
 }

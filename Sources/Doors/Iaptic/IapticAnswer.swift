@@ -60,7 +60,7 @@ struct IapticAnswer {
         data.member("latest_receipt", true)
         data.member("transaction", nativeTransaction)
         data.member("collection", all.flatMap { IapticPurchase.of($0, rules: rules, now: now) }) { $0.tell(to: &$1) }
-        data.member("ineligible_for_intro_price", array: ineligible(all).map(JSONWriter.text))
+        data.member("ineligible_for_intro_price", array: ineligible(all).map { JSONWriter.text($0.text) })
         data.member("warning", warning)
         data.member("date", rfc3339(milliseconds: now))
       }
@@ -96,16 +96,16 @@ struct IapticAnswer {
 
   /// The products for which Apple's customer has had an introductory offer or a trial. Apple's rule counts for a group
   /// of subscriptions. The ledger does not know the groups, but all products of a purchase are of one group.
-  private func ineligible(_ purchases: [Purchase]) -> [String] {
-    var products: Set<ExactText> = []
+  private func ineligible(_ purchases: [Purchase]) -> [ProductId] {
+    var products: Set<ProductId> = []
     for purchase in purchases where purchase.transactions.values.contains(where: { $0.offerType == 1 }) {
-      products.formUnion(purchase.transactions.values.map(\.productId.exact))
+      products.formUnion(purchase.transactions.values.map(\.productId))
     }
     if case .receipt(let receipt, _) = evidence.kind {
       let had = receipt.inApp.filter { $0.isTrialPeriod == true || $0.isInIntroOfferPeriod == true }
-      products.formUnion(had.compactMap(\.productId?.exact))
+      products.formUnion(had.compactMap(\.productId))
     }
-    return products.sorted().map(\.text)
+    return products.sorted()
   }
 
   // MARK: Parts of the answer

@@ -5,10 +5,10 @@ import JSON
 extension IapticPurchase {
   /// Returns the last purchase of each product, in the order of the products.
   static func lastOfEachProduct(_ purchases: [IapticPurchase]) -> [IapticPurchase] {
-    var last: [ExactText: IapticPurchase] = [:]
+    var last: [ProductId: IapticPurchase] = [:]
     for purchase in purchases {
-      let known = last[purchase.productId.exact]
-      if known.map({ $0.isBefore(purchase) }) ?? true { last[purchase.productId.exact] = purchase }
+      let known = last[purchase.productId]
+      if known.map({ $0.isBefore(purchase) }) ?? true { last[purchase.productId] = purchase }
     }
     return last.sorted { $0.key < $1.key }.map(\.value)
   }
@@ -30,9 +30,9 @@ extension IapticPurchase {
   /// - Parameters:
   ///   - first: the product that the event is about, which is always there.
   ///   - bytes: the most bytes of their collection.
-  static func fitting(_ purchases: [IapticPurchase], first: String, bytes: Int) -> [IapticPurchase] {
+  static func fitting(_ purchases: [IapticPurchase], first: ProductId, bytes: Int) -> [IapticPurchase] {
     let ordered = lastOfEachProduct(purchases).sorted { one, other in
-      let (isFirst, isOtherFirst) = (one.productId.exact == first.exact, other.productId.exact == first.exact)
+      let (isFirst, isOtherFirst) = (one.productId == first, other.productId == first)
       return isFirst != isOtherFirst ? isFirst : other.isBefore(one)
     }
     var room = bytes - 2
@@ -40,13 +40,12 @@ extension IapticPurchase {
       ordered.prefix { purchase in
         // The name has its quotation marks, a colon and a comma.
         room -= purchase.encoded.count + JSONWriter.text(prefixed(purchase.productId)).count + 2
-        return room >= 0 || purchase.productId.exact == first.exact
+        return room >= 0 || purchase.productId == first
       })
   }
 
   /// An id as webhooks and `/v2` write it: with the name of its platform.
-  static func prefixed(_ id: String) -> String { "apple:" + id }
-  static func prefixed(_ id: some Identifier) -> String { prefixed(id.text) }
+  static func prefixed(_ id: some Identifier) -> String { "apple:" + id.text }
 
   /// The purchase of webhooks and of `/v2`, with dates after ISO 8601.
   var encoded: [UInt8] {

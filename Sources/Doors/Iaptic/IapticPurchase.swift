@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// A purchase as iaptic shows it: the last transaction of one product.
 ///
@@ -7,7 +6,7 @@ import Formats
 /// info says, and the others are replaced.
 struct IapticPurchase: Sendable, Equatable {
   /// Apple's product id.
-  var productId: String
+  var productId: ProductId
   /// Apple's `originalTransactionId`.
   var purchaseId: OriginalTransactionId
   /// The last transaction of the product.
@@ -90,13 +89,13 @@ struct IapticPurchase: Sendable, Equatable {
   static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> [IapticPurchase] {
     guard !purchase.isUnconfirmed(at: now) else { return [] }
     let deciding = purchase.deciding
-    var last: [ExactText: TransactionFacts] = [:]
-    for facts in purchase.transactions.values where facts.productId.exact != deciding.productId.exact {
-      let known = last[facts.productId.exact]
+    var last: [ProductId: TransactionFacts] = [:]
+    for facts in purchase.transactions.values where facts.productId != deciding.productId {
+      let known = last[facts.productId]
       if known.map({ ($0.purchaseDate, $0.transactionId) < (facts.purchaseDate, facts.transactionId) })
         ?? true
       {
-        last[facts.productId.exact] = facts
+        last[facts.productId] = facts
       }
     }
     let replaced = last.sorted { $0.key < $1.key }.map { Self(replaced: $0.value, of: purchase) }

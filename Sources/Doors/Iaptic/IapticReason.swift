@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// What made a customer's purchases change: `notification.reason` of `purchases.updated`. docs/compatibility/iaptic.md
 /// shows the table.
@@ -62,7 +61,7 @@ enum IapticReason: String, Sendable, CaseIterable {
   private static func ofNext(_ old: TransactionFacts, _ new: TransactionFacts) -> Self? {
     guard !new.isCopy(of: old) else { return nil }
     guard new.kind == .autoRenewable, new.purchaseDate >= old.purchaseDate else { return .other }
-    if new.productId.exact != old.productId.exact { return .purchased }
+    if new.productId != old.productId { return .purchased }
     return new.isLaterPeriod(than: old) ? .renewed : .other
   }
 }

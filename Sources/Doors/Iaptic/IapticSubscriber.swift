@@ -40,7 +40,7 @@ struct IapticSubscriber {
       info.member("lapsedSubscriber", subscription.isExpired)
       info.member("renewalIntent", subscription.renewalIntent?.rawValue)
     }
-    let ids = purchases.map(\.purchaseId).sorted().map { JSONWriter.text(IapticPurchase.prefixed($0.text)) }
+    let ids = purchases.map(\.purchaseId).sorted().map { JSONWriter.text(IapticPurchase.prefixed($0)) }
     row.member("receiptIds", array: ids)
   }
 }

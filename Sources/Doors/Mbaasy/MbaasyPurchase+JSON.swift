@@ -42,7 +42,7 @@ extension MbaasyPurchase {
       Member("versions", .number(version), .bookkeeping),
       Member("marketplace", .text("itunes_connect")),
       Member("app_identifier", .text(appIdentifier)),
-      Member("product_id", .text(productId)),
+      Member("product_id", .text(productId.text)),
       Member("quantity", .number(quantity)),
       Member("type", .text(type)),
       Member("environment", .text(environment)),

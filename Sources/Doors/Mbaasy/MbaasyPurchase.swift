@@ -11,7 +11,7 @@ struct MbaasyPurchase: Sendable, Equatable {
   var factId: String
   var version: Int64
   var appIdentifier: String
-  var productId: String
+  var productId: ProductId
   var quantity: Int64
   /// `subscription`, `non_renewing_subscription`, `non_consumable` or `consumable`.
   var type: String
@@ -101,7 +101,7 @@ struct MbaasyPurchase: Sendable, Equatable {
   }
 
   /// The tags of the product's offer, or its id if it has no tags.
-  private static func entitlements(of productId: String, in offers: OfferCatalog) -> [String] {
+  private static func entitlements(of productId: ProductId, in offers: OfferCatalog) -> [String] {
     guard let offer = offers.offer(forProduct: productId) else { return [] }
     return offer.tags.isEmpty ? [offer.id.text] : offer.tags
   }

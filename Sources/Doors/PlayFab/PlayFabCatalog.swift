@@ -8,7 +8,7 @@ struct PlayFabCatalog {
   let version: String?
 
   /// Returns the offer that a product gives, if it is in this version.
-  func offer(forProduct productId: String) -> Offer? {
+  func offer(forProduct productId: ProductId) -> Offer? {
     guard let offer = offers.offer(forProduct: productId) else { return nil }
     guard let version else { return offer }
     return offer.catalogVersion?.exact == version.exact ? offer : nil

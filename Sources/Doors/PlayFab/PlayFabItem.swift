@@ -6,7 +6,7 @@ import Formats
 struct PlayFabItem: Equatable {
   let offer: Offer
   /// Apple's product, which is the item in PlayFab's catalog.
-  let productId: String
+  let productId: ProductId
   let instanceId: String
   /// Milliseconds since 1970, as is ``expiration``.
   let purchaseDate: Int64
@@ -39,8 +39,8 @@ struct PlayFabItem: Equatable {
   }
 
   /// Names the item for ever: the same purchase of the same product is the same item, however often it renews.
-  static func instanceId(_ key: PurchaseKey, _ productId: String) -> String {
-    let parts = [String(key.publisherId), key.environment, key.originalTransactionId.text, productId]
+  static func instanceId(_ key: PurchaseKey, _ productId: ProductId) -> String {
+    let parts = [String(key.publisherId), key.environment, key.originalTransactionId.text, productId.text]
     return Hex.encode(Array(SHA256.hash(Array(parts.lengthPrefixed.utf8)).prefix(8))).uppercased()
   }
 }

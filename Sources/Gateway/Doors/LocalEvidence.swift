@@ -26,7 +26,7 @@ package struct LocalEvidence {
 package struct LocalPurchase: Equatable {
   package let key: PurchaseKey
   package let transactionId: TransactionId
-  package let productId: String
+  package let productId: ProductId
   package var quantity: Int64?
   package var purchaseDate: Int64?
   package var expiresDate: Int64?
@@ -121,7 +121,7 @@ extension LocalEvidence {
 private struct ListedPurchase {
   let entry: InAppReceipt
   let transactionId: TransactionId
-  let productId: String
+  let productId: ProductId
   var transactionIds: [TransactionId]
 
   func adding(_ other: ListedPurchase) -> ListedPurchase {

@@ -13,7 +13,7 @@ struct StatusAnswer: Encodable, Equatable {
   let originalTransactionId: OriginalTransactionId?
   let version: Int64?
   // A consumable tells what to credit, and whether this synchronization is the first that grants it.
-  let productId: String?
+  let productId: ProductId?
   let quantity: Int32?
   let type: String?
   let firstGrant: Bool?

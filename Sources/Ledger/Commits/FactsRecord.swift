@@ -27,7 +27,8 @@ extension Columns where Record: FactsRecord {
       "transaction_id", .id(of: TransactionId.self), { $0.facts.transactionId }, { $0.facts.transactionId = $1 },
       export: "transactionId")
     required("bundle_id", .text, { $0.facts.bundleId }, { $0.facts.bundleId = $1 }, export: "bundleId")
-    required("product_id", .text, { $0.facts.productId }, { $0.facts.productId = $1 }, export: "productId")
+    required(
+      "product_id", .id(of: ProductId.self), { $0.facts.productId }, { $0.facts.productId = $1 }, export: "productId")
     required(
       "kind", .name(of: ProductKind.self), { $0.facts.kind }, { $0.facts.kind = $1 }, export: "type")
     required(

@@ -49,7 +49,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
     columns.optional(
       "will_renew", .boolean, { $0.renewal?.willRenew }, { $0.renewal?.willRenew = $1 }, export: "willRenew")
     columns.optional(
-      "next_product_id", .text, { $0.renewal?.nextProductId }, { $0.renewal?.nextProductId = $1 },
+      "next_product_id", .id(of: ProductId.self), { $0.renewal?.nextProductId }, { $0.renewal?.nextProductId = $1 },
       export: "nextProductId")
     columns.optional(
       "grace_expires_date", .timestamptz, { $0.renewal?.graceExpiresDate }, { $0.renewal?.graceExpiresDate = $1 },

@@ -6,7 +6,7 @@ public struct DuePurchase: Sendable, Equatable {
   /// The deciding transaction.
   public let transactionId: TransactionId
   public let bundleId: String
-  public let productId: String
+  public let productId: ProductId
   public let kind: ProductKind
   /// When the deciding transaction was bought, in milliseconds since 1970.
   public let purchaseDate: Int64

@@ -114,7 +114,8 @@ extension DuePurchase {
   fileprivate init(_ row: PostgresRow) throws {
     let key = try PurchaseKey(row)
     guard let transaction: TransactionId = try row.id("transaction_id"), let bundle = try row.text("bundle_id"),
-      let product = try row.text("product_id"), let kind = try row.text("kind").flatMap(ProductKind.init(rawValue:)),
+      let product: ProductId = try row.id("product_id"),
+      let kind = try row.text("kind").flatMap(ProductKind.init(rawValue:)),
       let bought = try row.time("purchase_date"), let due = try row.time("due_at")
     else { throw UnreadableRecord("timer of \(key.originalTransactionId)") }
     self.init(

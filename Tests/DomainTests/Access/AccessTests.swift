@@ -20,7 +20,7 @@ struct AccessTests {
       status: status.map { ReportedStatus(code: $0, date: TestPurchases.at(49)) })
   }
 
-  private func granted(_ rule: AccessRule, _ offer: OfferId, _ product: String, until end: Int64? = nil) -> Access {
+  private func granted(_ rule: AccessRule, _ offer: OfferId, _ product: ProductId, until end: Int64? = nil) -> Access {
     Access(
       isGranted: true, offerId: offer, expiresAt: end, environment: "Production", productId: product, rule: rule)
   }
@@ -99,7 +99,7 @@ struct AccessTests {
   // MARK: Other products
 
   @Test func `days of access end a non-renewing product only`() {
-    func pass(_ kind: ProductKind, _ product: String) -> Purchase {
+    func pass(_ kind: ProductKind, _ product: ProductId) -> Purchase {
       TestPurchases.purchase(TestPurchases.transaction("1", kind, product, bought: 10))
     }
     let end = TestPurchases.at(40)
@@ -167,7 +167,7 @@ struct AccessTests {
   ) {
     for (product, expires, revoked) in [
       ("monthly", 60.0, nil), ("monthly", 40, nil), ("monthly", 60, 30), ("unheard", 60, nil),
-    ] as [(String, Double, Double?)] {
+    ] as [(ProductId, Double, Double?)] {
       let facts = TestPurchases.transaction(
         "1", kind, product, in: "Sandbox", bought: 20, expires: expires, revoked: revoked)
       let access = access(TestPurchases.purchase(facts))
@@ -188,7 +188,7 @@ struct AccessTests {
   }
 
   @Test func `a product without an offer gives nothing`() {
-    func product(_ product: String, _ kind: ProductKind, expires: Double? = nil) -> Access {
+    func product(_ product: ProductId, _ kind: ProductKind, expires: Double? = nil) -> Access {
       access(TestPurchases.purchase(TestPurchases.transaction("1", kind, product, expires: expires)))
     }
     for kind in [ProductKind.nonConsumable, .consumable, .nonRenewing] {

@@ -21,7 +21,7 @@ struct EntitlementsTests {
 
   private func subscription(
     _ original: OriginalTransactionId, in environment: String = "Production", bought: Double = 20, expires: Double,
-    revoked: Double? = nil, _ product: String = "monthly"
+    revoked: Double? = nil, _ product: ProductId = "monthly"
   ) -> Purchase {
     TestPurchases.purchase(
       TestPurchases.transaction(
@@ -30,7 +30,7 @@ struct EntitlementsTests {
   }
 
   private func lifetime(
-    _ original: OriginalTransactionId, in environment: String = "Production", _ product: String = "lifetime"
+    _ original: OriginalTransactionId, in environment: String = "Production", _ product: ProductId = "lifetime"
   )
     -> Purchase
   {

@@ -40,6 +40,7 @@ struct IdentifierTests {
     try check(EventId.self)
     try check(EndpointId.self)
     try check(OfferId.self)
+    try check(ProductId.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

@@ -21,7 +21,7 @@ struct CleengEntitlementTests {
   }
 
   private func purchase(
-    _ id: String, _ kind: ProductKind = .autoRenewable, _ product: String = "monthly", expires: Double? = nil,
+    _ id: String, _ kind: ProductKind = .autoRenewable, _ product: ProductId = "monthly", expires: Double? = nil,
     renewal: RenewalFacts? = nil
   ) -> Purchase {
     TestPurchases.purchase(

@@ -9,7 +9,7 @@ import Testing
 
 /// Which purchase of a receipt a payment means, and what a receipt's rejection becomes.
 struct CleengPaymentTests {
-  private func purchase(_ id: OriginalTransactionId, _ product: String, _ transactions: [TransactionId])
+  private func purchase(_ id: OriginalTransactionId, _ product: ProductId, _ transactions: [TransactionId])
     -> LocalPurchase
   {
     LocalPurchase(

@@ -18,7 +18,7 @@ struct CleengSubscriptionTests {
   }
 
   @Test func `the kind of product is the kind of offer`() {
-    let kinds: [(ProductKind, String, String)] = [
+    let kinds: [(ProductKind, ProductId, String)] = [
       (.autoRenewable, "monthly", "subscription"), (.nonRenewing, "pass", "pass"),
       (.nonConsumable, "lifetime", "single"),
       (.consumable, "coins", "consumable"),

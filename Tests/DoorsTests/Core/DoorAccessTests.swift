@@ -19,7 +19,7 @@ struct DoorAccessTests {
   private static let purchases: [(rule: AccessRule, purchase: Purchase)] = {
     let (bought, renewal) = (TestPurchases.transaction(expires: 30), TestPurchases.renewal(willRenew: true, signed: 7))
     let over = TestPurchases.transaction(expires: 9)
-    func once(_ kind: ProductKind, _ product: String, bought day: Double = 0) -> Purchase {
+    func once(_ kind: ProductKind, _ product: ProductId, bought day: Double = 0) -> Purchase {
       TestPurchases.purchase(TestPurchases.transaction("1", of: "1", kind, product, bought: day))
     }
     return [

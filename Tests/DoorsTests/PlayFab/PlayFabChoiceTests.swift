@@ -17,13 +17,13 @@ struct PlayFabChoiceTests {
     ]), version: nil)
 
   /// A purchase; each one in a list is older than the one before it.
-  private func purchase(_ product: String, ends: Int64? = nil, isCancelled: Bool = false) -> LocalPurchase {
+  private func purchase(_ product: ProductId, ends: Int64? = nil, isCancelled: Bool = false) -> LocalPurchase {
     LocalPurchase(
       key: key(product), transactionId: "1", productId: product, expiresDate: ends,
       cancellationDate: isCancelled ? 1 : nil, transactionIds: ["1"])
   }
 
-  private func key(_ product: String) -> PurchaseKey {
+  private func key(_ product: ProductId) -> PurchaseKey {
     PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "\(product)")
   }
 
@@ -31,12 +31,12 @@ struct PlayFabChoiceTests {
 
   /// The product that is meant, or the number of the error.
   private func meant(
-    _ purchases: [LocalPurchase], owned: [String] = [], price: Int64 = 199, currency: String? = nil,
+    _ purchases: [LocalPurchase], owned: [ProductId] = [], price: Int64 = 199, currency: String? = nil,
     catalog: PlayFabCatalog = catalog
   ) -> String {
     let choice = PlayFabChoice(purchases, catalog, PlayFabPrice(amount: price, currency: currency), now: Self.now)
     do throws(PlayFabError) {
-      return try choice.purchase(given: Set(owned.map(key))).productId
+      return try choice.purchase(given: Set(owned.map(key))).productId.text
     } catch {
       return "\(error.number)"
     }
@@ -44,8 +44,8 @@ struct PlayFabChoiceTests {
 
   @Test func aSinglePurchase() {
     for purchase in [purchase("coins"), monthly, purchase("monthly", ends: 1), purchase("coins", isCancelled: true)] {
-      #expect(meant([purchase]) == purchase.productId)
-      #expect(meant([purchase], owned: [purchase.productId]) == purchase.productId)
+      #expect(meant([purchase]) == purchase.productId.text)
+      #expect(meant([purchase], owned: [purchase.productId]) == purchase.productId.text)
       #expect(!PlayFabChoice([purchase], Self.catalog, PlayFabPrice(amount: 1, currency: nil), now: 1).asksForOwners)
     }
     #expect(meant([purchase("unheard")]) == "1178")

@@ -7,7 +7,7 @@ import Testing
 /// The purchases of a verified receipt.
 struct LocalEvidenceTests {
   private func entry(
-    _ id: TransactionId?, _ original: OriginalTransactionId? = nil, product: String? = "monthly", bought: Int64 = 0
+    _ id: TransactionId?, _ original: OriginalTransactionId? = nil, product: ProductId? = "monthly", bought: Int64 = 0
   ) -> InAppReceipt {
     var entry = InAppReceipt()
     (entry.transactionId, entry.originalTransactionId) = (id, original)

@@ -93,7 +93,7 @@ final class CommitLab {
 
   /// A request with evidence of one transaction. Times are days from now.
   nonisolated static func request(
-    _ id: String, _ customer: String, _ transaction: String, of original: String, _ product: String = "monthly",
+    _ id: String, _ customer: String, _ transaction: String, of original: String, _ product: ProductId = "monthly",
     _ kind: ProductKind = .autoRenewable, bought: Double = -1, expires: Double? = 30, revoked: Double? = nil,
     signed: Double = 0
   ) throws -> FinalizationRequest {
@@ -117,7 +117,7 @@ final class CommitLab {
 
   /// A transaction as Apple writes it. The signature is none: the ledger keeps what the verifier has accepted.
   nonisolated static func evidence(
-    _ transaction: String, of original: String, _ product: String, _ kind: ProductKind, bought: Double,
+    _ transaction: String, of original: String, _ product: ProductId, _ kind: ProductKind, bought: Double,
     expires: Double?, revoked: Double? = nil, signed: Double, token: String? = nil, insteadOf previous: String? = nil,
     line: String? = nil
   ) throws -> Evidence {

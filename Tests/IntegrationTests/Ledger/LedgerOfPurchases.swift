@@ -30,7 +30,7 @@ struct LedgerOfPurchases {
   }
 
   nonisolated static func publisher(
-    _ offers: [OfferId: [String]] = ["S1": ["monthly"]], sandbox: SandboxAccess = .everybody
+    _ offers: [OfferId: [ProductId]] = ["S1": ["monthly"]], sandbox: SandboxAccess = .everybody
   ) -> Publisher {
     Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
@@ -47,7 +47,7 @@ struct LedgerOfPurchases {
   @discardableResult
   func register(
     _ original: String, for customer: CustomerId, transaction: String? = nil, in environment: String = "Production",
-    product: String = "monthly", kind: ProductKind = .autoRenewable, endsIn days: Int64 = 9,
+    product: ProductId = "monthly", kind: ProductKind = .autoRenewable, endsIn days: Int64 = 9,
     as id: SynchronizationId? = nil,
     _ job: Job.Kind = .registration, publisher: Publisher = publisher()
   ) async throws -> Finalized {

@@ -19,7 +19,7 @@ package enum TestPurchases {
   /// A transaction. If nothing says otherwise, Apple signed it when it was bought.
   package static func transaction(
     _ id: TransactionId = "1", of original: OriginalTransactionId = "1", _ kind: ProductKind = .autoRenewable,
-    _ product: String = "monthly",
+    _ product: ProductId = "monthly",
     in environment: String = "Production", bought: Double = 0, expires: Double? = nil, revoked: Double? = nil,
     isUpgraded: Bool = false, ownership: String? = "PURCHASED", token: String? = nil, signed: Double? = nil,
     digest: UInt8 = 0

@@ -12,7 +12,8 @@ extension PublisherReader {
     checkLength([id], "offerId", reader)
     return Offer(
       id: OfferId(id),
-      productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
+      productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer.")
+        .map(ProductId.init(_:)),
       accessDays: days == 0 ? nil : Int(days),
       tags: distinct("tags", "What the offer opens, in your own words; doors show it.", reader),
       displayName: reader.optionalString("displayName", "Name for people; doors show it."),
