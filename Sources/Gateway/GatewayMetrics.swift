@@ -13,6 +13,8 @@ final class GatewayMetrics {
   let doors: Counter
   let provisions: Counter
   private let limits: Counter
+  private let publisherRegistrations: PublisherCounter
+  private let publisherLimits: PublisherCounter
 
   /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
@@ -34,6 +36,10 @@ final class GatewayMetrics {
     limits = metrics.counter(
       "countersign_limited_total", "Requests refused because a publisher or a customer had reached a limit.",
       labels: ["limit"], known: Limit.allCases.map { [$0.rawValue] })
+    publisherRegistrations = metrics.publisherCounter(
+      "countersign_publisher_registrations_total", "Registrations and transfers that were accepted, by publisher.")
+    publisherLimits = metrics.publisherCounter(
+      "countersign_publisher_limited_total", "Requests refused because of a limit, by publisher.")
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
       known: routes.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
@@ -48,8 +54,14 @@ final class GatewayMetrics {
       known: ([Self.accepted] + Self.transferRefusals.map(\.code)).map { [$0] })
   }
 
-  /// Counts a request beyond a limit. The label never names who reached it.
-  func limited(_ limit: Limit) { limits.count(limit.rawValue) }
+  /// Counts a request beyond a limit. The label never names the customer who reached it.
+  func limited(_ limit: Limit, _ publisher: Int64) {
+    limits.count(limit.rawValue)
+    publisherLimits.count(publisher)
+  }
+
+  /// Counts a registration of a publisher, also one through a door.
+  func accepted(_ publisher: Int64) { publisherRegistrations.count(publisher) }
 
   /// Counts the answer of a door to a request that no handler has seen.
   func count(_ refusal: HTTPServerResponse, by door: Door, _ route: String) {

@@ -20,6 +20,7 @@ enum BurialReason: String, CaseIterable {
 @LoopActor
 final class NotifierMetrics {
   let attempts: Counter
+  let publisherAttempts: PublisherCounter
   let forwards: Counter
   let duration: Histogram
   let firstAttemptDelay: Histogram
@@ -49,6 +50,8 @@ final class NotifierMetrics {
     attempts = metrics.counter(
       "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
       known: DeliveryAttempt.Result.allCases.map { [$0.rawValue] })
+    publisherAttempts = metrics.publisherCounter(
+      "countersign_publisher_webhook_attempts_total", "Attempts, by publisher.")
     forwards = metrics.counter(
       "countersign_notification_forwards_total", "Attempts to pass a notification of Apple's on, by what they came to.",
       labels: ["outcome"],

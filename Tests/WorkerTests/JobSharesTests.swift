@@ -76,11 +76,12 @@ struct JobSharesTests {
     let allowances = shares.allowances
     #expect(allowances.all == 3 && allowances.bulk == 1)
     #expect(allowances.others == LineAllowances.Left(all: 3, bulk: 1))
-    #expect(allowances.publishers == [1: .init(all: 2, bulk: 1), 2: .init(all: 2, bulk: 0)])
-    // Whoever takes them one after the other gets no more.
-    var (one, two) = (shares, shares)
-    #expect(fill(&one, 1) == 1)
-    #expect(fill(&two, 3) == 3)
+    #expect(allowances.publishers == [1: .init(all: 1, bulk: 1), 2: .init(all: 2, bulk: 0)])
+    // Whoever takes them one after the other gets as many.
+    for (publisher, count): (Int64, Int) in [(1, 1), (2, 2), (3, 3)] {
+      var shares = shares
+      #expect(fill(&shares, publisher) == count)
+    }
   }
 
   @Test func `the line has places in any case, and publishers share them, too`() {
@@ -89,6 +90,7 @@ struct JobSharesTests {
     #expect(shares.all.free == 0)
     #expect(shares.allowances.all == 66)
     #expect(shares.allowances.others.all == 50)
+    #expect(shares.allowances.publishers[7]?.all == 49)
     for _ in 0..<50 { shares.hold(7, .usual, .line, at: .zero) }
     #expect(shares.allowances.all == 16)
     #expect(shares.allowances.publishers[7]?.all == 0)

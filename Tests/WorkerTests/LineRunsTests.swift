@@ -121,7 +121,7 @@ struct LineRunsTests {
     _ = await places.take(5, .bulk)
     await look()
     #expect(line.asked == [places.shares.allowances])
-    #expect(line.asked.first?.publishers[4]?.all == 2)
+    #expect(line.asked.first?.publishers[4]?.all == 1)
     #expect(line.asked.first?.publishers[5]?.bulk == 0)
   }
 

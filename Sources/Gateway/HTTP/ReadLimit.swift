@@ -49,7 +49,7 @@ final class ReadLimit {
       return
     }
     guard let wait else { return }
-    metrics.limited(limit)
+    metrics.limited(limit, caller.publisher.id)
     throw .limited(limit, wait)
   }
 }

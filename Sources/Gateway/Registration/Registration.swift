@@ -134,7 +134,7 @@ struct Registration {
     case .unknownCustomer: return .refused(.unknownCustomer, .unknownCustomer(job.customerId))
     case .idInUse: return .problem(.idInUse)
     case .limited(let limit, let wait):
-      metrics.limited(limit)
+      metrics.limited(limit, job.publisherId)
       return .refused(.limited, .limited(limit, wait))
     case .unknownId:
       return .problem(
@@ -167,6 +167,7 @@ struct Registration {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
+    metrics.accepted(job.publisherId)
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
     log(of: job, trace).info(done, ["customer": .customer(job.customerId.text, of: job.publisherId)])
     return .accepted(job.synchronizationId)

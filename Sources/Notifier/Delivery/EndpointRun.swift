@@ -192,6 +192,7 @@ final class EndpointRun {
     // If the notifier stops, the endpoint did not fail.
     if Task.isCancelled, step != .delivered { return false }
     (endpoint.isForward ? dependencies.metrics.forwards : dependencies.metrics.attempts).count(step.result.rawValue)
+    dependencies.metrics.publisherAttempts.count(delivery.publisherId)
     let now = context.now()
     var nextAt: Int64?
     if case .again(let delay, _) = step { nextAt = now + Int64(delay.wholeMilliseconds) }

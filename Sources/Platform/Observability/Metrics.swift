@@ -2,7 +2,8 @@ public import EventLoop
 
 /// The metrics of a process, in the text format of Prometheus.
 ///
-/// Names have base units and the endings of Prometheus' naming rules. An id is never a label.
+/// Names have base units and the endings of Prometheus' naming rules. An id is never a label, but for the publishers of
+/// a ``PublisherCounter``, which are few.
 @LoopActor
 public final class Metrics {
   private var families: [any MetricFamily] = []
@@ -18,6 +19,12 @@ public final class Metrics {
     _ name: String, _ help: String, labels: [String] = [], known: [[String]] = []
   ) -> Counter {
     add(Counter(name: name, help: help, labels: labels, known: known))
+  }
+
+  /// Adds a counter by publisher: the busiest have a series of their own, and `other` has the rest. Its name must end
+  /// in `_total`.
+  public func publisherCounter(_ name: String, _ help: String) -> PublisherCounter {
+    add(PublisherCounter(name: name, help: help))
   }
 
   /// Adds a gauge.
@@ -93,6 +100,30 @@ public final class Counter: MetricFamily {
   public func count(_ labelValues: String...) { values.update(labelValues, initial: 0) { $0 += 1 } }
 
   func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
+}
+
+/// A number that only grows, for each of the busiest publishers and for all others together.
+///
+/// A publisher that becomes busy gets a series in place of one that has become quiet. So there are 21 series, however
+/// many publishers there are. Their sum says nothing.
+@LoopActor
+public final class PublisherCounter: MetricFamily {
+  let name: String
+  let help: String
+  let type = "counter"
+  private var counts = BusiestCounts()
+
+  init(name: String, help: String) { (self.name, self.help) = (name, help) }
+
+  /// Adds one to the publisher's number, or to that of the others.
+  public func count(_ publisher: Int64) { counts.count(publisher) }
+
+  func write(to text: inout String) {
+    for (publisher, count) in counts.counts.sorted(by: { $0.key < $1.key }) {
+      text += "\(name){publisher=\"\(publisher)\"} \(count)\n"
+    }
+    text += "\(name){publisher=\"other\"} \(counts.others)\n"
+  }
 }
 
 /// A number that goes up and down.

@@ -29,7 +29,7 @@ struct JobShares {
   private(set) var all: SharedPlaces
   /// Of these, the ones for jobs in bulk.
   private(set) var bulk: SharedPlaces
-  /// Places that the line has in any case: what the broker delivers may take all others.
+  /// Places that the line has in any case, for publishers that hold few: deliveries of others may take all places.
   private(set) var line: SharedPlaces
   /// For each publisher the sum of the times at which its jobs took their places, for their mean age.
   private var starts: [Int64: (sum: Duration, count: Int)] = [:]
@@ -58,7 +58,7 @@ struct JobShares {
   /// How many jobs of each publisher the worker may take out of the line now.
   var allowances: LineAllowances {
     func left(_ publisher: Int64) -> LineAllowances.Left {
-      let most = max(all.allowance(publisher), line.allowance(publisher))
+      let most = max(all.allowance(publisher), min(line.allowance(publisher), line.most - all.held(by: publisher)))
       return LineAllowances.Left(all: most, bulk: min(most, bulk.allowance(publisher)))
     }
     let most = max(all.allowanceOfOthers, line.allowanceOfOthers)

@@ -22,14 +22,14 @@ struct SharedPlaces {
   /// The publishers that hold places, in no order.
   var publishers: [Int64] { Array(held.keys) }
 
-  func isHeld(by publisher: Int64) -> Bool { held[publisher] != nil }
+  func held(by publisher: Int64) -> Int { held[publisher, default: 0] }
 
   /// How many more places a publisher may take now, one after the other.
   ///
   /// With each place that it takes, one fewer is free. The place with number `k` is allowed while
   /// `held + k - 1 < 3 * (free - k + 1)`.
   func allowance(_ publisher: Int64) -> Int {
-    let own = held[publisher, default: 0]
+    let own = held(by: publisher)
     return max(0, min(most - own, (3 * free - own + 3) / 4))
   }
 

@@ -146,4 +146,16 @@ struct MetricsTests {
   @Test(arguments: [Histogram.latencyBuckets, Histogram.ageBuckets]) func bucketsRise(buckets: [Double]) {
     #expect(buckets == Set(buckets).sorted())
   }
+
+  @Test func `a counter by publisher has the busiest and the others`() {
+    let metrics = Metrics()
+    let counter = metrics.publisherCounter("a_total", "A.")
+    #expect(metrics.text().contains("a_total{publisher=\"other\"} 0\n"))
+    for publisher: Int64 in 1...22 { counter.count(publisher) }
+    counter.count(7)
+    let text = metrics.text()
+    #expect(text.contains("# TYPE a_total counter\na_total{publisher=\"1\"} 1\na_total{publisher=\"2\"} 1\n"))
+    #expect(text.contains("a_total{publisher=\"7\"} 2\n"))
+    #expect(text.hasSuffix("a_total{publisher=\"20\"} 1\na_total{publisher=\"other\"} 2\n"))
+  }
 }
