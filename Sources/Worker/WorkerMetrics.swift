@@ -33,10 +33,7 @@ final class WorkerMetrics {
   let commitFailures: Counter
   let outbox: Counter
 
-  init(
-    _ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double
-  ) {
-    metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
+  init(_ metrics: Metrics) {
     queueWait = metrics.histogram(
       "countersign_job_queue_wait_seconds", "Time from registration to the first attempt.",
       buckets: Histogram.ageBuckets)

@@ -44,7 +44,7 @@ struct WorkerParts {
     let settings = context.settings
     self.context = context
     topology = Topology(settings)
-    metrics = WorkerMetrics(context.metrics) { [running] in Double(running.count) }
+    metrics = WorkerMetrics(context.metrics)
     metrics.deadMessages.set(0, topology.deadJobs)
     redis = RoleRedis(context, isNeeded: true)
     let prefix = settings.redis.prefix
@@ -78,6 +78,7 @@ struct WorkerParts {
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
           with: verification, run.log)?.make()
       }, clock: context.clock, log: context.log, metrics: metrics, outlet: outlet, faults: context.faults)
+    PlaceMetrics.register(jobs.places, in: context.metrics)
     rows = SuspectRows(jobs.suspects, begun, context)
   }
 

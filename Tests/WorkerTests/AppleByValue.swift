@@ -67,7 +67,7 @@ final class AppleByValue: FleetBudget {
   init() throws {
     authority = try TestAuthority()
     key = try .generate()
-    metrics = WorkerMetrics(counted) { 0 }
+    metrics = WorkerMetrics(counted)
   }
 
   /// Whether the worker's metrics have a line.

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Observability
 import TestSupport
 import Testing
 
@@ -20,6 +21,21 @@ struct JobPlacesTests {
     places.end(first)
     #expect(await second.value == first)
     #expect(places.waiting == 0 && places.shares.all.count == 1)
+  }
+
+  @Test func `the metrics tell how many places there are, and how many are taken`() async throws {
+    let places = JobPlaces(concurrency: 3) { .zero }
+    let metrics = Metrics()
+    PlaceMetrics.register(places, in: metrics)
+    func tells(_ taken: Int) -> Bool {
+      metrics.text().contains("\ncountersign_job_slots 4\n")
+        && metrics.text().contains("\ncountersign_jobs_in_flight \(taken)\n")
+    }
+    #expect(tells(0), "the numbers are there from the start")
+    let place = try #require(await places.take(1, .usual))
+    #expect(tells(1))
+    places.end(place)
+    #expect(tells(0))
   }
 
   @Test func `a job that waits in vain goes away`() async throws {

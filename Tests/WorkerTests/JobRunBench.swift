@@ -50,7 +50,7 @@ final class JobRunBench {
         id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
         offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
     ])
-    let worker = WorkerMetrics(metrics) { 0 }
+    let worker = WorkerMetrics(metrics)
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
       takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,

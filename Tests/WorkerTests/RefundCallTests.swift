@@ -56,7 +56,7 @@ struct RefundCallTests {
     let verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(), now: { now }, transport: transport),
       verifier: SignedDataVerifier(roots: .apple), budget: budget, now: { now },
-      metrics: WorkerMetrics(metrics) { 0 })
+      metrics: WorkerMetrics(metrics))
     let place = place ?? AppPlace.all(of: publisher, budgetScale: 1)[0]
     let request = RefundRequest(
       id: "r", purchase: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"),
