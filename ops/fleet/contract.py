@@ -1,45 +1,19 @@
 """Compares a gateway with docs/reference/openapi.yaml: Schemathesis sends requests that fit it, and others."""
-import hashlib
 import json
 import os
 import shutil
 import subprocess
-import sys
 
 from fleet import COUNTERSIGN, ROOT, Failure, shown
+from fleet.packages import PrivatePython
 from fleet.system import Step, free_ports
 
 OPENAPI = ROOT / "docs" / "reference" / "openapi.yaml"
 REQUIREMENTS = ROOT / "ops" / "contract" / "requirements.txt"
-ENVIRONMENT = ROOT / ".countersign" / "contract-python"
+PYTHON = PrivatePython("contract-python", REQUIREMENTS, "checks the HTTP API with Schemathesis")
 SEED = 17
 EXAMPLES = 100
 SECONDS = 300
-
-
-def prepare():
-    """Makes the private Python environment that Schemathesis runs in, unless it is there with the versions wanted."""
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
-    stamp = ENVIRONMENT / "stamp"
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    print(f"Installing Schemathesis into {shown(ENVIRONMENT)} …", flush=True)
-    shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-    for what, command in (
-            ("make", [sys.executable, "-m", "venv", ENVIRONMENT]),
-            ("install into it", [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-input",
-                                 "--disable-pip-version-check", "--only-binary", ":all:",
-                                 "--requirement", REQUIREMENTS])):
-        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             text=True)
-        if run.returncode != 0:
-            shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-            raise Failure(
-                f"{run.stdout.strip()}\n\nops/test checks the HTTP API with Schemathesis, and could not {what} "
-                f"{shown(ENVIRONMENT)}.\nIt needs Python 3.10 or newer with venv (Debian: python3-venv) and, once, the "
-                f"packages of\n{shown(REQUIREMENTS)} from PyPI. Where PyPI cannot be reached, name a mirror in "
-                "PIP_INDEX_URL,\nor a folder with the wheels in PIP_FIND_LINKS, with PIP_NO_INDEX=1.")
-    stamp.write_text(wanted)
 
 
 def check_contract(system):
@@ -49,7 +23,7 @@ def check_contract(system):
     client = system.configuration.client(system.received)
     print(f"Checking the gateway against {shown(OPENAPI)} …", flush=True)
     command = [
-        ENVIRONMENT / "bin" / "schemathesis", "run", OPENAPI, "--url", gateway.address,
+        PYTHON.folder / "bin" / "schemathesis", "run", OPENAPI, "--url", gateway.address,
         "--header", f"X-Publisher-Token: {client['PUBLISHER_TOKEN']}",
         "--header", f"X-Authorization: {client['PLAYFAB_SESSION_TICKET']}",
         # The run brings its own credential, and two at once are refused.

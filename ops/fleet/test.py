@@ -10,8 +10,10 @@ import time
 
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
-from fleet.contract import check_contract, prepare
+from fleet.charts import RENDERED, check_chart
+from fleet.contract import PYTHON, check_contract
 from fleet.lines import check_lines, is_script
+from fleet.pods import Pods
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
 from fleet.system import System
@@ -19,6 +21,7 @@ from fleet.walk import walk
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
 EXAMPLES = ROOT / "ops" / "examples"
+CLIENTS = ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py", "iaptic.py")
 
 
 class Parts:
@@ -127,6 +130,7 @@ def test(arguments, parts):
             "--filter", "IntegrationTests[.]|FleetTests[.]ChaosTests"]
     options, arguments = sanitized(arguments)
     only_contract = arguments == ["--contract"]
+    only_chart = arguments == ["--chart"]
     only_documents = arguments[:1] == ["--documents"]
     is_whole = not arguments and not options
     # swift test reads the manifest again, and must find the same settings as swift build.
@@ -143,9 +147,12 @@ def test(arguments, parts):
     if is_whole or only_contract:
         # This comes before the long parts, since it may need the network.
         with parts.part("Schemathesis, installed"):
-            prepare()
+            PYTHON.prepare()
+    if is_whole or only_chart:
+        with parts.part("the chart, without a cluster"):
+            check_chart()
     with parts.part("compiling"):
-        if only_documents:
+        if only_documents or only_chart:
             build("--product", "countersign")
         else:
             build("--build-tests", *options, environment=building)
@@ -153,14 +160,17 @@ def test(arguments, parts):
             # This builds the executable without a sanitizer, and with jemalloc.
             build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
+    if is_whole or only_chart:
+        check("the chart's configuration",
+              [COUNTERSIGN, "check-config", "--config", RENDERED / "config" / "countersign.json"])
     if is_whole or only_documents:
         with parts.part("the commands of the documents"):
             walk(arguments[1:])
     if only_documents:
         return 0
-    if is_whole or only_contract:
-        check_as_strangers(parts)
-    if only_contract:
+    if is_whole or only_contract or only_chart:
+        check_as_strangers(parts, contract=not only_chart, chart=not only_contract)
+    if only_contract or only_chart:
         return 0
     with Processes(ROOT / ".countersign" / "test") as processes:
         with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
@@ -195,8 +205,12 @@ def test(arguments, parts):
         return 0
 
 
-def check_as_strangers(parts):
-    """Runs a fleet and clients that know only the public contract, and that use common libraries for it."""
+def check_as_strangers(parts, contract, chart):
+    """Runs a fleet, and clients that know only the public contract and use common libraries for it.
+
+    contract: whether the clients run
+    chart: whether the pods of the Helm chart play a purchase beside the fleet
+    """
     with Processes(ROOT / ".countersign" / "strangers") as processes:
         system = System(processes)
         try:
@@ -204,11 +218,15 @@ def check_as_strangers(parts):
                 system.start()
                 # PLAYFAB_SESSION_TICKET names this customer.
                 put_customer(system.configuration)
-            with parts.part("ops/examples"):
-                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py", "iaptic.py"):
-                    check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
-            with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
-                check_contract(system)
+            if chart:
+                with parts.part("the pods of the chart"):
+                    Pods(system).play()
+            if contract:
+                with parts.part("ops/examples"):
+                    for example in CLIENTS:
+                        check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
+                with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
+                    check_contract(system)
         finally:
             system.stop()
             system.forget()

@@ -13,6 +13,11 @@ class Alerts(unittest.TestCase):
     def test_every_alert_has_its_metrics_and_its_runbook(self):
         self.assertEqual(alerts.mistakes(), [])
 
+    def test_the_chart_has_the_same_alerts(self):
+        # Helm reads no file outside of its chart.
+        copy = ROOT / "ops" / "kubernetes" / "countersign" / "files" / "alerts.yml"
+        self.assertTrue(copy.read_bytes() == alerts.RULES.read_bytes(), f"cp {alerts.RULES} {copy}")
+
     def test_an_unknown_metric_is_found(self):
         rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"
         self.assertNotEqual(alerts.mistakes(rules=rules), [])
