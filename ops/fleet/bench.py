@@ -42,7 +42,7 @@ BENCHMARKS = {
     "doors": (doors, "callers that wait in one gateway, and what waiting adds", 0, (60, 12)),
     "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
     "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
-    "isolation": (isolation, "a quiet customer beside one with thousands of jobs in the line", 0, (140, 0)),
+    "isolation": (isolation, "quiet customers and publishers beside each kind of bad day", 0, (420, 0)),
     "publishers": (publishers, "10,000 publishers beside one: start, memory, reload, registrations", 20_000, (300, 30)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }

@@ -1,4 +1,4 @@
-"""What a bad day of somebody costs others: a customer of the same app, and a publisher with an app of its own."""
+"""What a bad day costs others: a customer of the same app, a publisher with an app of its own, webhooks."""
 import collections
 import http.client
 import json
@@ -7,6 +7,7 @@ import time
 from fleet import Failure
 from fleet.configuration import PUBLISHER, SIMULATED_APP, sha256
 from fleet.measured import Measured
+from fleet.notifier_benchmark import webhook_days
 from fleet.table import Row
 
 # The quiet ones' registrations of a row, one after the other, in turn.
@@ -150,5 +151,5 @@ def beside(day):
 
 
 def isolation(options):
-    """Each bad day beside a quiet customer and a quiet publisher."""
-    return [row for day in BAD_DAYS for row in beside(day)]
+    """Each bad day beside a quiet customer and a quiet publisher, and the webhooks of a quiet publisher."""
+    return [row for day in BAD_DAYS for row in beside(day)] + webhook_days()
