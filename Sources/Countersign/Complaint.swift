@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Service
 
 /// Writes a line to standard error.
@@ -15,4 +16,9 @@ func say(_ line: String) { put(line, to: STDOUT_FILENO) }
 private func put(_ line: String, to descriptor: Int32) {
   let bytes = Array((line + "\n").utf8)
   _ = write(descriptor, bytes, bytes.count)
+}
+
+/// Returns a line with a JSON object, for commands that list.
+func jsonLine(_ members: (inout JSONWriter) -> Void) -> String {
+  String(decoding: JSONWriter.object { members(&$0) }, as: UTF8.self)
 }

@@ -54,7 +54,7 @@ enum JobsCommand {
       return 1
     }
     say(
-      text { json in
+      jsonLine { json in
         json.member("matching", Int64(matching))
         if options.action == .retry { json.member("retried", Int64(hurried)) }
       })
@@ -62,7 +62,7 @@ enum JobsCommand {
   }
 
   static func line(of open: OpenJob, at now: Int64) -> String {
-    text { json in
+    jsonLine { json in
       json.member("publisherId", open.job.publisherId)
       json.member("synchronizationId", open.job.synchronizationId)
       json.member("transactionId", open.job.transactionId)
@@ -70,9 +70,5 @@ enum JobsCommand {
       json.member("place", open.place)
       json.member("ageSeconds", max(0, now.subtracting(open.job.registeredAt)) / 1000)
     }
-  }
-
-  private static func text(_ members: (inout JSONWriter) -> Void) -> String {
-    String(decoding: JSONWriter.object { members(&$0) }, as: UTF8.self)
   }
 }

@@ -78,7 +78,7 @@ enum SubscribersCommand {
       if let subscriber = wish.forgotten {
         var count = 0
         while case let some = try await owed.forget(subscriber, limit: 1000), some > 0 { count += some }
-        say(text { $0.member("forgotten", Int64(count)) })
+        say(jsonLine { $0.member("forgotten", Int64(count)) })
       } else if let subscriber = wish.subscriber {
         for event in try await owed.list(subscriber, limit: wish.limit) { say(line(of: event)) }
       } else {
@@ -92,7 +92,7 @@ enum SubscribersCommand {
   }
 
   static func line(of state: OwedEvents.State) -> String {
-    text { json in
+    jsonLine { json in
       json.member("subscriber", state.subscriber)
       json.member("events", state.count)
       json.member("oldest", rfc3339(milliseconds: state.oldest))
@@ -102,7 +102,7 @@ enum SubscribersCommand {
   }
 
   static func line(of event: OwedEvents.Listed) -> String {
-    text { json in
+    jsonLine { json in
       json.member("eventId", event.eventId)
       json.member("publisherId", event.publisherId)
       json.member("topic", event.topic)
@@ -110,9 +110,5 @@ enum SubscribersCommand {
       json.member("owedSince", rfc3339(milliseconds: event.owedSince))
       json.member("cause", event.cause)
     }
-  }
-
-  private static func text(_ members: (inout JSONWriter) -> Void) -> String {
-    String(decoding: JSONWriter.object { members(&$0) }, as: UTF8.self)
   }
 }

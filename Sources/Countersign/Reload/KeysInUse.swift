@@ -46,13 +46,13 @@ enum KeysInUse: Error, CustomStringConvertible {
 
   @LoopActor
   private static func read(_ settings: LedgerSettings) async throws -> SecretKeysInUse {
-    let client = await PostgresClient.opened(try PostgresEndpoint(settings, name: "countersign reload"))
+    let postgres = await PostgresClient.opened(try PostgresEndpoint(settings, name: "countersign reload"))
     do {
-      let inUse = try await SecretKeysInUse.read(client)
-      await client.stop()
+      let inUse = try await SecretKeysInUse.read(postgres)
+      await postgres.stop()
       return inUse
     } catch {
-      await client.stop()
+      await postgres.stop()
       throw error
     }
   }
