@@ -14,7 +14,7 @@ extension Scenario {
       "COUNTERSIGN_GATEWAY_HEAD_TIMEOUT_SECONDS": "2", "COUNTERSIGN_GATEWAY_BODY_TIMEOUT_SECONDS": "5",
     ],
     // Each publisher with the app keeps each notification.
-    publishers: 1, hasOtherDoors: true, leastSeconds: 30,
+    publishers: 2, hasOtherDoors: true, leastSeconds: 30,
     expectations: Verdict.Expectations(isGraceful: true)
   ) { chaos in
     let crowd = StrangerCrowd(chaos.fleet)
