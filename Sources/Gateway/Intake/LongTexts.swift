@@ -16,8 +16,11 @@ final class LongTexts {
 
   init(atOnce: Int) { self.atOnce = atOnce }
 
-  /// Does work on a thread of the pool; `nil` while enough is under way.
-  func read<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
+  /// Does work with so many bytes: with many of them, on a thread of the pool.
+  ///
+  /// - Returns: `nil` if a thread is needed, and enough is under way.
+  func read<Value: Sendable>(_ size: Int, _ work: @escaping @Sendable () -> Value) async -> Value? {
+    if size <= Self.longestOnLoop { return work() }
     guard running < atOnce else { return nil }
     running += 1
     defer { running -= 1 }

@@ -119,12 +119,11 @@ final class NotificationIntake {
     }
   }
 
-  /// Does work with so many bytes: with many of them, on a thread of the pool.
+  /// Does work with so many bytes, on the loop or beside it.
   private func reading<Value: Sendable>(
     _ size: Int, _ work: @escaping @Sendable () -> Value
   ) async throws(Problem) -> Value {
-    if size <= LongTexts.longestOnLoop { return work() }
-    guard let value = await longTexts.read(work) else {
+    guard let value = await longTexts.read(size, work) else {
       metrics.count(Fate.unavailable.rawValue)
       throw .unavailable("Too many long notifications are read at once.")
     }
