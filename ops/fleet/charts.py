@@ -1,4 +1,4 @@
-"""Checks the Helm chart of ops/kubernetes without a cluster."""
+"""Checks the Helm chart of ops/kubernetes without a cluster, and evaluates the alerts of ops/prometheus."""
 import os
 import shutil
 import subprocess
@@ -7,6 +7,7 @@ from fleet import ROOT, Failure, shown
 from fleet.packages import PrivatePython
 
 KUBERNETES = ROOT / "ops" / "kubernetes"
+PROMETHEUS = ROOT / "ops" / "prometheus"
 # What the tests render for `countersign check-config`, which needs the executable.
 RENDERED = ROOT / ".countersign" / "chart" / "etc"
 PYTHON = PrivatePython(
@@ -48,13 +49,17 @@ def run(command):
 
 
 def check_chart():
-    """Runs the tests of the chart. They leave the files of a pod's /etc/countersign in ``RENDERED``."""
+    """Runs the tests of the chart, and of the alerts that it brings along.
+
+    They leave the files of a pod's /etc/countersign in ``RENDERED``.
+    """
     PYTHON.prepare()
     # promtool and kubectl must not find anything of this machine's.
     environment = os.environ | {"PROMTOOL": promtool(), "KUBECONFIG": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
-    print(f"Checking {shown(KUBERNETES)} …", flush=True)
-    status = subprocess.run(
-        [PYTHON.python, "-m", "unittest", "discover", "--start-directory", KUBERNETES / "tests"], cwd=ROOT,
-        stdin=subprocess.DEVNULL, env=environment).returncode
-    if status != 0:
-        raise Failure("the tests of the chart failed; their messages are above")
+    for folder, what in ((KUBERNETES, "the chart"), (PROMETHEUS, "the alerts")):
+        print(f"Checking {shown(folder)} …", flush=True)
+        status = subprocess.run(
+            [PYTHON.python, "-m", "unittest", "discover", "--start-directory", folder / "tests"], cwd=ROOT,
+            stdin=subprocess.DEVNULL, env=environment).returncode
+        if status != 0:
+            raise Failure(f"the tests of {what} failed; their messages are above")
