@@ -196,7 +196,7 @@ def test(arguments, parts):
         for name, run_arguments in runs:
             # All tests use Swift Testing; XCTest would only report that it has none.
             command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *run_arguments]
-            if not name.startswith("unit") and AT_ONCE not in arguments:
+            if name == "IntegrationTests":
                 command += [AT_ONCE, TESTS_AT_ONCE]
             with parts.part(name):
                 status = run(command, environment, parts)
