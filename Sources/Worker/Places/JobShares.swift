@@ -32,7 +32,7 @@ struct JobShares {
   /// Places that the line has in any case, for publishers that hold few: deliveries of others may take all places.
   private(set) var line: SharedPlaces
   /// For each publisher the sum of the times at which its jobs took their places, for their mean age.
-  private var starts: [Int64: (sum: Duration, count: Int)] = [:]
+  private var starts: [Int64: Duration] = [:]
 
   /// - Parameter concurrency: the jobs that a worker runs at once, `worker.concurrency`.
   init(concurrency: Int) {
@@ -51,8 +51,8 @@ struct JobShares {
   /// - Parameter now: the time of a clock that never goes back.
   func ask(_ publisher: Int64, _ lane: JobLane, at now: Duration) -> Verdict {
     if mayTake(publisher, lane) { return .takes }
-    guard let own = starts[publisher], lane == .usual else { return .goesAway }
-    return now - own.sum / own.count <= Self.quickness ? .waits : .goesAway
+    guard let sum = starts[publisher], lane == .usual else { return .goesAway }
+    return now - sum / all.held(by: publisher) <= Self.quickness ? .waits : .goesAway
   }
 
   /// How many jobs of each publisher the worker may take out of the line now.
@@ -74,15 +74,14 @@ struct JobShares {
     all.take(publisher)
     if lane == .bulk { bulk.take(publisher) }
     if origin == .line { line.take(publisher) }
-    let own = starts[publisher] ?? (.zero, 0)
-    starts[publisher] = (own.sum + now, own.count + 1)
+    starts[publisher, default: .zero] += now
   }
 
   /// Gives back a place that was taken at a time.
   mutating func end(_ publisher: Int64, _ lane: JobLane, _ origin: Origin = .broker, takenAt start: Duration) {
-    guard let own = starts[publisher] else { return }
-    starts[publisher] = own.count > 1 ? (own.sum - start, own.count - 1) : nil
+    guard let sum = starts[publisher] else { return }
     all.giveBack(publisher)
+    starts[publisher] = all.held(by: publisher) > 0 ? sum - start : nil
     if lane == .bulk { bulk.giveBack(publisher) }
     if origin == .line { line.giveBack(publisher) }
   }

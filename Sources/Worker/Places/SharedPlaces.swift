@@ -28,13 +28,12 @@ struct SharedPlaces {
   ///
   /// With each place that it takes, one fewer is free. The place with number `k` is allowed while
   /// `held + k - 1 < 3 * (free - k + 1)`.
-  func allowance(_ publisher: Int64) -> Int {
-    let own = held(by: publisher)
-    return max(0, min(most - own, (3 * free - own + 3) / 4))
-  }
+  func allowance(_ publisher: Int64) -> Int { allowance(holding: held(by: publisher)) }
 
   /// What ``allowance(_:)`` is for a publisher that holds nothing.
-  var allowanceOfOthers: Int { max(0, min(most, (3 * free + 3) / 4)) }
+  var allowanceOfOthers: Int { allowance(holding: 0) }
+
+  private func allowance(holding own: Int) -> Int { max(0, min(most - own, (3 * free - own + 3) / 4)) }
 
   mutating func take(_ publisher: Int64) {
     held[publisher, default: 0] += 1
