@@ -84,19 +84,21 @@ public final class TransactionClaims {
 
   /// Makes the claim last until a worker finalizes the synchronization, however long the queue is.
   ///
-  /// - Parameter isShared: whether the registration also holds while another synchronization has the transactionId, as
-  ///   long as Redis has its record. In bulk it always does.
-  /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized already.
-  public func prolong(_ job: Job, isShared: Bool = false) async throws -> Bool {
-    let answer = try await redis.run(
+  /// The claim may belong to another synchronization by now. For example, a fast worker has committed this one to the
+  /// ledger, and the next registration has seen that before the worker could say so here. Or this one is in bulk, or
+  /// shares its transaction. The registration holds in each of these cases: its record is open, so no job is lost, and
+  /// the lease lets one job of a transaction run at a time.
+  ///
+  /// - Returns: whether the registration holds: Redis has its record.
+  public func prolong(_ job: Job) async throws -> Bool {
+    try await redis.run(
       .prolongClaim,
       keys: [
         "claimKey": keys.claim(job.publisherId, job.transactionId),
         "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
       ],
       arguments: ["claim": job.claim.encoded]
-    ).integer
-    return answer == 1 || (isShared || job.lane == .bulk) && answer == 2
+    ).integer == 1
   }
 
   /// Takes back the effect of ``take(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
@@ -204,9 +206,10 @@ extension RedisScript {
     if refusal then return refusal end
     if state[1] == 'finalized' then return 1 end
     local holder = redis.call('GET', claimKey)
-    if holder ~= claim then return newerText(claimKey, holder) or state[1] and 2 or 0 end
-    redis.call('PERSIST', claimKey)
-    return 1
+    refusal = newerText(claimKey, holder)
+    if refusal then return refusal end
+    if holder == claim then redis.call('PERSIST', claimKey) end
+    return state[1] and 1 or 0
     """)
 
   fileprivate static let undoClaim = RedisScript(

@@ -157,11 +157,10 @@ struct Registration {
     }
 
     do {
-      guard try await claims.prolong(job, isShared: isShared) else {
-        // Redis lost the claim. Or the broker took longer than the claim lasts, and another registration has it now.
-        // The job runs, but the client has no promise.
-        log(of: job, trace).warning("claim lost before it was confirmed")
-        return .problem(.unknownOutcome("The store lost the claim.", of: job.synchronizationId))
+      guard try await claims.prolong(job) else {
+        // Redis lost what it had. The job runs, but the client has no promise.
+        log(of: job, trace).warning("registration lost before it was confirmed")
+        return .problem(.unknownOutcome("The store lost the registration.", of: job.synchronizationId))
       }
     } catch {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])

@@ -238,6 +238,20 @@ struct ClaimTests {
     }
   }
 
+  @Test func `a registration holds whose claim went to the next one before it was confirmed`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let (first, next) = (job("a"), job("b"))
+      #expect(try await test.claim(first) == .claimed)
+      // Its worker has committed to the ledger, and not yet come here. The next registration has asked the ledger.
+      try await test.claims.end(first.claim, 1, transaction: "100")
+      #expect(try await test.claim(next) == .claimed)
+      #expect(try await test.claims.prolong(first))
+      // The next one's claim is as before.
+      #expect(try await test.redis.send(["PTTL", test.prefix + "claim:1:100"]).integer ?? 0 > 0)
+      #expect(try await test.claim(job("c")) == .held(by: next.claim))
+    }
+  }
+
   @Test func `the sweep leaves alone what is running`() async throws {
     try await CoordinationOnRedis.with { test async throws in
       guard case .taken(let lease) = try await test.leases.take(job(), for: hour, sweepAfter: .zero) else {

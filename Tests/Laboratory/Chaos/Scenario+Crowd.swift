@@ -22,16 +22,20 @@ extension Scenario {
     chaos.injected("\(crowd) purchases of one customer")
     try await chaos.loadEnds()
     try await killing.value
-    let lastOfCrowd = chaos.told.filter { $0.key.hasPrefix("crowd-") }.map(\.value.at).max() ?? unixMilliseconds()
-    let alone = chaos.delays { $0.answeredAt < start }
-    let beside = chaos.delays { $0.answeredAt >= start && $0.answeredAt < lastOfCrowd }
-    guard let before = alone.median, let after = beside.median else {
-      throw ScenarioFailure(description: "the load has \(alone.count) and \(beside.count) delays")
+    let crowdTold = chaos.told.filter { $0.key.hasPrefix("crowd-") }.map(\.value.at).sorted()
+    let alone = chaos.waits { $0.answeredAt < start }
+    let beside = chaos.waits { $0.answeredAt >= start && $0.answeredAt < crowdTold.last ?? start }
+    guard let before = alone.map(\.milliseconds).median, let after = beside.map(\.milliseconds).median else {
+      throw ScenarioFailure(description: "the load has \(alone.count) and \(beside.count) waits")
     }
+    let overtaken = beside.map { wait in crowdTold.count { wait.time.contains($0) } }.median ?? 0
     chaos.history.measures.append(
-      "others waited \(before) ms (p50) alone, and \(after) ms beside \(crowd) purchases of one customer")
-    guard after <= crowdFactor * max(before, 100) else {
-      throw ScenarioFailure(description: "others waited \(after) ms (p50) instead of \(before) ms")
+      "others waited \(before) ms (p50) alone, and \(after) ms and \(overtaken) of the crowd's purchases beside \(crowd)"
+        + " purchases of one customer")
+    // A day's test counts whom the crowd overtook: a busy machine changes every time.
+    guard chaos.size.isQuick ? overtaken <= crowd / 4 : after <= crowdFactor * max(before, 100) else {
+      throw ScenarioFailure(
+        description: "others waited \(after) ms (p50) instead of \(before) ms, behind \(overtaken) of the crowd")
     }
   }
 
@@ -73,11 +77,24 @@ extension Chaos {
     for client in clients { await client.value }
   }
 
-  /// The times from the 202 to the event of the load's registrations, in milliseconds.
-  fileprivate func delays(of isCounted: (History.Registration) -> Bool) -> [Int64] {
+  /// The waits from the 202 to the event of the load's registrations.
+  fileprivate func waits(of isCounted: (History.Registration) -> Bool) -> [Wait] {
     history.accepted.filter { !$0.id.hasPrefix("crowd-") && isCounted($0) }
-      .compactMap { registration in told[registration.id].map { $0.at - registration.answeredAt } }
+      .compactMap { registration in
+        told[registration.id].map { Wait(time: registration.answeredAt..<max($0.at, registration.answeredAt)) }
+      }
   }
+}
+
+/// The wait of one registration.
+private struct Wait {
+  /// In milliseconds since 1970.
+  let time: Range<Int64>
+  var milliseconds: Int64 { time.upperBound - time.lowerBound }
+}
+
+extension [Int] {
+  fileprivate var median: Int? { isEmpty ? nil : sorted()[count / 2] }
 }
 
 extension [Int64] {

@@ -13,8 +13,10 @@ struct Verdict {
     /// The scenario wipes RabbitMQ: the events in the subscribers' queues are gone. One witness of two is enough.
     var losesQueues = false
     /// No request may fail except with a refused connection. The fleet tells and delivers nothing twice, and nothing
-    /// waits longer than the grace period.
+    /// waits longer than ``mostDelay``.
     var isGraceful = false
+    /// The longest delay of a graceful scenario, in milliseconds; `nil`: any. It is the grace period of the fleet.
+    var mostDelay: Int64? = 10_000
     /// The scenario breaks nothing on purpose.
     var isUndisturbed = false
     /// At least one run must have come too late, and its worker must have dropped its result.
@@ -29,8 +31,6 @@ struct Verdict {
     var callsPerSecond = 5000
   }
 
-  /// The longest delay that `rolling` allows, in milliseconds: the grace period of the fleet.
-  static let gracePeriod: Int64 = 10_000
   /// How long calls that were under way at a 429 may still arrive, in milliseconds.
   static let pauseNotice: Int64 = 1000
   /// How long a call may be on its way after the worker took it out of the budget, in seconds.
@@ -243,7 +243,7 @@ struct Verdict {
     let failed = history.registrations.filter { $0.answer == .unknown || $0.answer == .unavailable }
     if !failed.isEmpty { problems.append("\(failed.count) registrations failed with more than a refused connection") }
     if history.handedBack > 0 { problems.append("\(history.handedBack) jobs were handed back") }
-    if longestDelay > Self.gracePeriod { problems.append("a delay of \(longestDelay) ms") }
+    if let most = expectations.mostDelay, longestDelay > most { problems.append("a delay of \(longestDelay) ms") }
   }
 
   private mutating func judgeFaults() {
