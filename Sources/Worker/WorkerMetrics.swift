@@ -47,7 +47,7 @@ final class WorkerMetrics {
       "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"],
       // Failed calls count as causes of retries, too, and those series exist from the start.
       known: PurchaseVerification.endpoints.map(\.rawValue).flatMap { endpoint in
-        [AppStoreEnvironment.production, .sandbox].map { [endpoint, $0.rawValue, "ok"] }
+        [Environment.production, .sandbox].map { [endpoint, $0.text, "ok"] }
       })
     results = metrics.counter(
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"],

@@ -12,7 +12,7 @@ struct ConsumptionCallTests {
   private let answer = ConsumptionAnswer(.delivered, percentage: 5, preference: .decline, isSampleProvided: true)
 
   private func send(
-    _ id: String, in environment: AppStoreEnvironment, _ response: HTTPClientResponse
+    _ id: String, in environment: Environment, _ response: HTTPClientResponse
   ) async throws -> (AppleCorrelation, HTTPClientRequest?) {
     let recorder = ServerAPITests.Recorder(response)
     let now = ServerAPITests.now

@@ -156,7 +156,7 @@ struct EvidenceTests {
     let invalid: [(inout TransactionPayload) -> Void] = [
       { $0.transactionId = "\0" }, { $0.originalTransactionId = "1\0" }, { $0.bundleId = "\0" },
       { $0.productId = "\0" },
-      { $0.environment = AppStoreEnvironment(rawValue: "\0") }, { $0.currency = "\0" },
+      { $0.environment = Environment("\0") }, { $0.currency = "\0" },
       { $0.inAppOwnershipType = OwnershipType(rawValue: "\0") },
     ]
     for change in invalid { #expect(throws: EvidenceDefect.textInvalid) { try facts(change) } }

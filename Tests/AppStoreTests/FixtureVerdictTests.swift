@@ -33,7 +33,7 @@ struct FixtureVerdictTests {
       AcceptedApps([
         AcceptedApps.App(
           bundleId: bundle ?? bundleId ?? "", appAppleId: appAppleId,
-          environments: [AppStoreEnvironment(rawValue: env ?? environment ?? "")])
+          environments: [Environment(env ?? environment ?? "")])
       ])
     }
 

@@ -62,7 +62,7 @@ struct PayloadDecodingTests {
     payload.offerIdentifier = "21"
     payload.offerDiscountType = OfferDiscountType(rawValue: "22")
     payload.offerPeriod = "23"
-    payload.environment = AppStoreEnvironment(rawValue: "24")
+    payload.environment = Environment("24")
     payload.storefront = "25"
     payload.storefrontId = "26"
     payload.transactionReason = TransactionReason(rawValue: "27")

@@ -172,7 +172,7 @@ struct ReceiptVerifierTests {
   @Test func withoutType() throws {
     let authority = try Authority()
     let message = try authority.sign(der(0x31, attributes.dropFirst().flatMap { $0 }))
-    for environment in [AppStoreEnvironment.production, .sandbox] {
+    for environment in [Environment.production, .sandbox] {
       let one = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [environment])])
       #expect(try authority.verifier.receipt(message, expecting: one).rejection?.reason == .environmentMismatch)
     }

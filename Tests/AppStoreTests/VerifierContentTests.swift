@@ -23,7 +23,7 @@ struct VerifierContentTests: VerifierSuite {
     #expect(try reason { $0.environment = nil } == .environmentMismatch)
     #expect(try reason { $0.environment = .xcode } == .environmentMismatch)
     #expect(try reason { $0.environment = .localTesting } == .environmentMismatch)
-    #expect(try reason { $0.environment = AppStoreEnvironment(rawValue: "production") } == .environmentMismatch)
+    #expect(try reason { $0.environment = Environment("production") } == .environmentMismatch)
     #expect(try reason { $0.environment = .production } == nil)
   }
 
@@ -177,7 +177,7 @@ struct VerifierContentTests: VerifierSuite {
       AcceptedApps.App(bundleId: "com.example", environments: [.sandbox]),
     ])
     let authority = try TestAuthority()
-    for environment in [AppStoreEnvironment.production, .sandbox] {
+    for environment in [Environment.production, .sandbox] {
       let text = try authority.sign(transaction { $0.environment = environment })
       #expect(try authority.verifier().transaction(text, expecting: twice).payload != nil)
     }

@@ -21,7 +21,7 @@ extension VerifierSuite {
     return payload
   }
 
-  func renewalInfo(of purchase: OriginalTransactionId = "1", in environment: AppStoreEnvironment = .sandbox)
+  func renewalInfo(of purchase: OriginalTransactionId = "1", in environment: Environment = .sandbox)
     -> RenewalInfoPayload
   {
     var payload = RenewalInfoPayload()

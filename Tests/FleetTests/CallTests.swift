@@ -1,4 +1,5 @@
 import Coordination
+import Domain
 import EventLoop
 import Fleets
 import HTTP
@@ -86,7 +87,7 @@ struct CallTests {
     redis.start()
     try await eventually("Redis is there") { redis.isReady }
     let budgets = CallBudgets(redis, prefix: fleet.prefix + ":")
-    for environment in ["Production", "Sandbox"] {
+    for environment in [Environment.production, .sandbox] {
       let place = CallPlace(bundleId: "com.example.app", environment: environment, budgets: [])
       try await budgets.pause(place, endpoint, for: time)
     }

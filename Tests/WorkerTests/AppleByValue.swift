@@ -21,16 +21,16 @@ final class AppleByValue: FleetBudget {
   /// A call: the app that asks, its environment and the endpoint.
   struct Question: Hashable {
     var app = "com.example"
-    let environment: AppStoreEnvironment
+    let environment: Environment
     let endpoint: AppStoreEndpoint
 
-    static func info(_ environment: AppStoreEnvironment, app: String = "com.example") -> Question {
+    static func info(_ environment: Environment, app: String = "com.example") -> Question {
       Question(app: app, environment: environment, endpoint: .transactionInfo)
     }
-    static func statuses(_ environment: AppStoreEnvironment, app: String = "com.example") -> Question {
+    static func statuses(_ environment: Environment, app: String = "com.example") -> Question {
       Question(app: app, environment: environment, endpoint: .subscriptionStatuses)
     }
-    var place: String { "\(app)|\(environment.rawValue)" }
+    var place: String { "\(app)|\(environment)" }
   }
 
   enum Answer {
@@ -123,7 +123,7 @@ final class AppleByValue: FleetBudget {
   /// An active monthly subscription, signed; a test can change it.
   func signed(
     _ id: TransactionId = "100", of original: OriginalTransactionId = "100",
-    in environment: AppStoreEnvironment = .production,
+    in environment: Environment = .production,
     by other: TestAuthority? = nil, _ change: (inout TransactionPayload) -> Void = { _ in }
   ) throws -> String {
     var payload = TransactionPayload()
@@ -169,7 +169,7 @@ final class AppleByValue: FleetBudget {
 
   /// An app of the publisher.
   func app(
-    _ bundleId: String = "com.example", environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true
+    _ bundleId: String = "com.example", environments: [Environment] = ["Production", "Sandbox"], isReleased: Bool = true
   ) -> Publisher.App {
     Publisher.App(
       bundleId: bundleId, appAppleId: 5, issuerId: "i", keyId: "k", privateKey: key, environments: environments,

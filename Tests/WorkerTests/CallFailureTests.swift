@@ -13,8 +13,8 @@ struct CallFailureTests {
   init() throws { key = try .generate() }
 
   private func failure(
-    _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment = .production,
-    of environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true, hasAnswer: Bool = false,
+    _ kind: AppStoreAPIError.Kind, in environment: Environment = .production,
+    of environments: [Environment] = ["Production", "Sandbox"], isReleased: Bool = true, hasAnswer: Bool = false,
     isAccepted: Bool = false
   ) -> CallFailure {
     CallFailure.of(

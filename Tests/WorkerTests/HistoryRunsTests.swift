@@ -11,8 +11,8 @@ import Testing
 struct HistoryRunsTests {
   private final class LedgerByValue {
     var states: [NotificationSources.State] = []
-    var taken: [String] = []
-    var foreign: Set<String> = []
+    var taken: [Environment] = []
+    var foreign: Set<Environment> = []
     var givenBack: [Duration] = []
     var read: [HistoryPlan.Range] = []
     var end = HistoryReading.End.complete
@@ -23,7 +23,7 @@ struct HistoryRunsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func source(_ environment: String, readThrough: Int64? = nil) -> NotificationSource {
+  private func source(_ environment: Environment, readThrough: Int64? = nil) -> NotificationSource {
     NotificationSource(publisherId: 7, bundleId: "com.example", environment: environment, readThrough: readThrough)
   }
 

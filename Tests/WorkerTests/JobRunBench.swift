@@ -96,12 +96,12 @@ final class JobRunBench {
 
   nonisolated static let key = key(in: "Production")
 
-  nonisolated static func key(in environment: String) -> PurchaseKey {
+  nonisolated static func key(in environment: Environment) -> PurchaseKey {
     PurchaseKey(publisherId: 1, environment: environment, originalTransactionId: "99")
   }
 
   /// A signed transaction of a monthly subscription.
-  nonisolated static func evidence(expiresDate: Int64, in environment: String = "Production") -> Evidence {
+  nonisolated static func evidence(expiresDate: Int64, in environment: Environment = "Production") -> Evidence {
     Evidence(
       .transaction(
         TransactionFacts(
@@ -112,7 +112,7 @@ final class JobRunBench {
   }
 
   /// A subscription that the ledger knows.
-  nonisolated static func purchase(in environment: String = "Production") -> Purchase {
+  nonisolated static func purchase(in environment: Environment = "Production") -> Purchase {
     guard
       let purchase = Purchase(
         key(in: environment), folding: [evidence(expiresDate: now + 60_000, in: environment)])

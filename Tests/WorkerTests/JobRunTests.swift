@@ -165,7 +165,7 @@ struct JobRunTests {
   }
 
   @Test func `a purchase about which Apple spoke a moment ago needs no call, and the ledger decides`() async {
-    for environment in ["Production", "Sandbox"] {
+    for environment in [Environment.production, .sandbox] {
       let covered = CoveredPurchase(originalTransactionId: "99", environment: environment)
       bench.leases.answers = [.success(.taken(Lease(fence: 6, route: "app|\(environment)", covered: covered)))]
       bench.ledger.purchases = [JobRunBench.purchase(in: environment)]

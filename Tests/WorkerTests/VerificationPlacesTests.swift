@@ -12,7 +12,7 @@ import Testing
 struct VerificationPlacesTests {
   private let other = "com.other"
 
-  private func environment(_ made: PurchaseVerification.Attempt) -> String? {
+  private func environment(_ made: PurchaseVerification.Attempt) -> Environment? {
     made.result == .verified ? made.purchase?.key.environment : nil
   }
 

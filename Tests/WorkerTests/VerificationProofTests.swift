@@ -18,7 +18,7 @@ struct VerificationProofTests {
     var kind = ProductKind.autoRenewable
     var originalTransactionId: OriginalTransactionId = "100"
     var productId: ProductId = "monthly"
-    var environment = "Production"
+    var environment: Environment = "Production"
     var purchaseDate = AppleByValue.now - AppleByValue.day
     var expiresDate: Int64? = AppleByValue.now + AppleByValue.day
     var graceExpiresDate: Int64?

@@ -11,9 +11,9 @@ extension RenewalFacts {
     else { throw .renewalFieldMissing }
     try EvidenceDefect.check(
       dates: [payload.gracePeriodExpiresDate, signed],
-      texts: [original.text, environment.rawValue, payload.autoRenewProductId?.text])
+      texts: [original.text, environment.text, payload.autoRenewProductId?.text])
     self.init(
-      originalTransactionId: original, environment: environment.rawValue,
+      originalTransactionId: original, environment: environment,
       willRenew: payload.autoRenewStatus.map { $0 == .on }, nextProductId: payload.autoRenewProductId,
       graceExpiresDate: payload.gracePeriodExpiresDate, isInBillingRetry: payload.isInBillingRetryPeriod,
       expirationIntent: payload.expirationIntent?.rawValue,

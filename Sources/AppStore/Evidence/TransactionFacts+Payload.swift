@@ -14,7 +14,7 @@ extension TransactionFacts {
     try EvidenceDefect.check(
       dates: [bought, payload.originalPurchaseDate, payload.expiresDate, payload.revocationDate, signed],
       texts: [
-        id.text, original.text, bundle, product.text, environment.rawValue, payload.inAppOwnershipType?.rawValue,
+        id.text, original.text, bundle, product.text, environment.text, payload.inAppOwnershipType?.rawValue,
         payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
         payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId,
@@ -22,7 +22,7 @@ extension TransactionFacts {
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
-      environment: environment.rawValue, purchaseDate: bought,
+      environment: environment, purchaseDate: bought,
       originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
       revocationDate: payload.revocationDate, revocationReason: payload.revocationReason?.rawValue,
       revocationType: payload.revocationType?.rawValue,

@@ -1,3 +1,4 @@
+import Domain
 public import Formats
 
 /// A token for purchases outside the App Store.
@@ -34,5 +35,5 @@ public struct ExternalPurchaseToken: Hashable, Sendable, Codable {
   public init() {}
 
   /// Only the token's id tells its environment.
-  var environment: AppStoreEnvironment { externalPurchaseId?.hasPrefix("SANDBOX") == true ? .sandbox : .production }
+  var environment: Environment { externalPurchaseId?.hasPrefix("SANDBOX") == true ? .sandbox : .production }
 }

@@ -3,7 +3,7 @@ public import Domain
 /// The change of one purchase. Each nested text has its own signature.
 public struct NotificationData: Hashable, Sendable, Codable {
   /// The environment of the purchase.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// Apple's id of the app; missing in sandbox tests.
   public var appAppleId: Int64?
   /// The app.
@@ -26,7 +26,7 @@ public struct NotificationData: Hashable, Sendable, Codable {
 /// The result of a mass extension.
 public struct NotificationSummary: Hashable, Sendable, Codable {
   /// The environment of the extension.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The app.
@@ -53,7 +53,7 @@ public struct NotificationAppData: Hashable, Sendable, Codable {
   /// The app.
   public var bundleId: String?
   /// The environment of the app.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// The app transaction, signed.
   public var signedAppTransactionInfo: String?
 

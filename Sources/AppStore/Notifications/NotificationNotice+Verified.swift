@@ -19,7 +19,7 @@ extension NotificationNotice {
     }
     self.init(
       publisherId: publisherId, uuid: notification.uuid, subtype: notification.kind.subtype?.rawValue,
-      environment: notification.origin.environment.rawValue, bundleId: notification.origin.bundleId,
+      environment: notification.origin.environment, bundleId: notification.origin.bundleId,
       signedDate: notification.signedDate, kind: kind)
   }
 

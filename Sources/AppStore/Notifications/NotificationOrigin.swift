@@ -1,3 +1,4 @@
+public import Domain
 import Formats
 
 /// The app and the environment that a verified notification is from.
@@ -7,10 +8,10 @@ public struct NotificationOrigin: Hashable, Sendable {
   /// Apple's id of the app; often missing in the sandbox, or 0, which is none.
   public let appAppleId: AppAppleId?
   /// The environment.
-  public let environment: AppStoreEnvironment
+  public let environment: Environment
 
   /// Creates an origin.
-  public init(bundleId: String, appAppleId: Int64?, environment: AppStoreEnvironment) {
+  public init(bundleId: String, appAppleId: Int64?, environment: Environment) {
     self.bundleId = bundleId
     self.appAppleId = AppAppleId(appAppleId)
     self.environment = environment

@@ -9,7 +9,7 @@ import JSON
 /// secret (``SealedNotificationV1``), takes the purchases that it knows already, and lets a worker ask about them.
 public struct NotificationV1: Hashable, Sendable {
   /// The environment that it claims.
-  public let environment: AppStoreEnvironment
+  public let environment: Environment
   /// The app that it claims.
   public let bundleId: String
   /// What it claims to have happened.

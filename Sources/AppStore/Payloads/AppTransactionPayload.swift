@@ -1,7 +1,9 @@
+public import Domain
+
 /// A signed download of the app, with the fields of `AppTransaction`.
 public struct AppTransactionPayload: Hashable, Sendable, Codable {
   /// The environment of the download.
-  public var receiptType: AppStoreEnvironment?
+  public var receiptType: Environment?
   /// Apple's id of the app; only in production.
   public var appAppleId: Int64?
   /// The app.

@@ -30,7 +30,7 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// When Apple signed, in milliseconds since 1970.
   public var signedDate: Int64?
   /// The environment of the purchase.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// When the current run of periods began, in milliseconds since 1970.
   public var recentSubscriptionStartDate: Int64?
   /// When it renews, in milliseconds since 1970.

@@ -53,7 +53,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The length of the offer, as ISO 8601 says it.
   public var offerPeriod: String?
   /// The environment of the purchase.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// The country of the storefront, three letters.
   public var storefront: String?
   /// Apple's number of the storefront.
@@ -111,7 +111,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     offerIdentifier = try object.text("offerIdentifier")
     offerDiscountType = try object.text("offerDiscountType").map(OfferDiscountType.init)
     offerPeriod = try object.text("offerPeriod")
-    environment = try object.text("environment").map(AppStoreEnvironment.init)
+    environment = try object.id("environment")
     storefront = try object.text("storefront")
     storefrontId = try object.text("storefrontId")
     transactionReason = try object.text("transactionReason").map(TransactionReason.init)

@@ -23,12 +23,12 @@ public struct AppReceipt: Hashable, Sendable, Codable {
   public var inApp: [InAppReceipt] = []
 
   /// The environment that the type tells.
-  public var environment: AppStoreEnvironment? {
+  public var environment: Environment? {
     switch receiptType {
     case "Production", "ProductionVPP": .production
     case "ProductionSandbox", "ProductionVPPSandbox": .sandbox
     case "Xcode": .xcode
-    default: receiptType.map(AppStoreEnvironment.init(rawValue:))
+    default: receiptType.map(Environment.init(_:))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 
 /// Verifies app receipts (PKCS #7, StoreKit 1) without a call to any server.
 ///

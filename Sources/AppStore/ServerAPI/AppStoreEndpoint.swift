@@ -1,3 +1,5 @@
+public import Domain
+
 /// The calls of the API, by the names of Apple's rate limits and so of a fleet's budgets.
 ///
 /// The limits differ, so the calls that Countersign does not make yet are here too.
@@ -26,7 +28,7 @@ public enum AppStoreEndpoint: String, CaseIterable, Sendable {
   }
 
   /// Calls per second that Apple allows one app in an environment: the sandbox gets a tenth.
-  public func callsPerSecond(in environment: AppStoreEnvironment) -> Double {
+  public func callsPerSecond(in environment: Environment) -> Double {
     environment == .production ? Double(productionCallsPerSecond) : Double(productionCallsPerSecond) / 10
   }
 }

@@ -10,7 +10,7 @@ extension AppStoreServerAPI {
   /// A call whose outcome is unknown may be made again. It is a PUT on a resource that the transaction names: the same
   /// body again puts the same answer in the place of the same answer (RFC 9110, section 9.2.2).
   public func sendConsumption(
-    _ answer: ConsumptionAnswer, about transactionId: TransactionId, in environment: AppStoreEnvironment,
+    _ answer: ConsumptionAnswer, about transactionId: TransactionId, in environment: Environment,
     for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppleCorrelation {
     let id = try Self.checked(transactionId, for: .consumption)

@@ -17,7 +17,7 @@ extension AppStoreServerAPI {
   ///   - pages: the most pages to read, of twenty transactions each. A call with `next` reads the pages beyond them.
   public func allTransactions(
     _ transactionId: TransactionId, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
-    since revision: String? = nil, in environment: AppStoreEnvironment, for app: AppCredentials, pages: Int = 1000
+    since revision: String? = nil, in environment: Environment, for app: AppCredentials, pages: Int = 1000
   ) async throws(AppStoreAPIError) -> AppStorePages<String> {
     try await collect(.transactionHistory, from: revision, pages) { revision throws(AppStoreAPIError) in
       let page = try await transactionHistory(
@@ -29,7 +29,7 @@ extension AppStoreServerAPI {
 
   /// Returns the notifications that Apple sent or tried to send, from all pages.
   public func allNotifications(
-    _ request: NotificationHistoryRequest, in environment: AppStoreEnvironment, for app: AppCredentials,
+    _ request: NotificationHistoryRequest, in environment: Environment, for app: AppCredentials,
     pages: Int = 1000
   ) async throws(AppStoreAPIError) -> AppStorePages<SentNotification> {
     try await collect(.notificationHistory, from: nil, pages) { token throws(AppStoreAPIError) in

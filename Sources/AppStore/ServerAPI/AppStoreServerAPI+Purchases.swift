@@ -3,7 +3,7 @@ public import Domain
 extension AppStoreServerAPI {
   /// Returns one transaction; the id may be any transaction id of the purchase.
   public func transactionInfo(
-    _ transactionId: TransactionId, in environment: AppStoreEnvironment, for app: AppCredentials
+    _ transactionId: TransactionId, in environment: Environment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionInfoResponse> {
     let id = try Self.checked(transactionId, for: .transactionInfo)
     let call = AppStoreCall(.transactionInfo, path: "/inApps/v1/transactions/\(id)")
@@ -13,7 +13,7 @@ extension AppStoreServerAPI {
   /// Returns the state of all the customer's subscriptions in the app. The id may be any id of the customer's
   /// transactions.
   public func subscriptionStatuses(
-    _ transactionId: TransactionId, in environment: AppStoreEnvironment, for app: AppCredentials
+    _ transactionId: TransactionId, in environment: Environment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<SubscriptionStatusesResponse> {
     let id = try Self.checked(transactionId, for: .subscriptionStatuses)
     let call = AppStoreCall(.subscriptionStatuses, path: "/inApps/v1/subscriptions/\(id)")
@@ -26,7 +26,7 @@ extension AppStoreServerAPI {
   public func transactionHistory(
     _ transactionId: TransactionId, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
     revision: String? = nil,
-    in environment: AppStoreEnvironment, for app: AppCredentials
+    in environment: Environment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionHistoryResponse> {
     let id = try Self.checked(transactionId, for: .transactionHistory)
     var call = AppStoreCall(.transactionHistory, path: "/inApps/v2/history/\(id)")

@@ -1,3 +1,4 @@
+import Domain
 public import EventLoop
 import FoundationEssentials
 import HTTP
@@ -94,7 +95,7 @@ public final class AppStoreServerAPI {
   }
 
   func request(
-    for call: AppStoreCall, in environment: AppStoreEnvironment, of app: AppCredentials
+    for call: AppStoreCall, in environment: Environment, of app: AppCredentials
   ) throws(AppStoreAPIError) -> Request {
     let base: String
     switch environment {
@@ -102,7 +103,7 @@ public final class AppStoreServerAPI {
     case .sandbox: base = configuration.sandboxURL
     default:
       throw AppStoreAPIError(
-        .invalidRequest("the environment \(environment.rawValue.debugDescription) has no server"),
+        .invalidRequest("the environment \(environment.text.debugDescription) has no server"),
         endpoint: call.endpoint)
     }
     let authorization: String

@@ -9,7 +9,7 @@ public struct TransactionInfoResponse: Hashable, Sendable, Codable {
 /// The answer of Get All Subscription Statuses.
 public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
   /// The environment of the subscriptions.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// The app.
   public var bundleId: String?
   /// Apple's id of the app.
@@ -49,7 +49,7 @@ public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The environment of the transactions.
-  public var environment: AppStoreEnvironment?
+  public var environment: Environment?
   /// Up to twenty transactions, each signed.
   public var signedTransactions: [String]?
 }

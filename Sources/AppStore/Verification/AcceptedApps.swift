@@ -1,3 +1,4 @@
+public import Domain
 import Formats
 
 /// The apps, and the environments of each, whose signed data is accepted.
@@ -9,12 +10,12 @@ public struct AcceptedApps: Hashable, Sendable {
     /// Apple's id of the app. Without it, the verifier refuses notifications and app transactions of production.
     public var appAppleId: Int64?
     /// The environments whose data of this app is accepted.
-    public var environments: Set<AppStoreEnvironment>
+    public var environments: Set<Environment>
 
     /// Creates an app. By default it is accepted in production and sandbox.
     public init(
       bundleId: String, appAppleId: Int64? = nil,
-      environments: Set<AppStoreEnvironment> = [.production, .sandbox]
+      environments: Set<Environment> = [.production, .sandbox]
     ) {
       self.bundleId = bundleId
       self.appAppleId = appAppleId
@@ -25,9 +26,9 @@ public struct AcceptedApps: Hashable, Sendable {
   /// The entries of each bundle id. Publishers with an app in common, or with a key per environment, make several.
   private let apps: [ExactText: [App]]
   /// The environments of all entries together.
-  private let listedEnvironments: Set<AppStoreEnvironment>
+  private let listedEnvironments: Set<Environment>
   /// The environments for apps that are not listed; `nil` accepts none of them.
-  private let anyAppEnvironments: Set<AppStoreEnvironment>?
+  private let anyAppEnvironments: Set<Environment>?
   private let anyAppAppleId: AppAppleId?
   /// Whether the list accepts an environment that Apple does not sign for.
   let includesUnsignedEnvironments: Bool
@@ -41,7 +42,7 @@ public struct AcceptedApps: Hashable, Sendable {
     includesUnsignedEnvironments = listedEnvironments.contains { !$0.isSignedByApple }
   }
 
-  private init(anyAppIn environments: Set<AppStoreEnvironment>, appAppleId: Int64?) {
+  private init(anyAppIn environments: Set<Environment>, appAppleId: Int64?) {
     apps = [:]
     listedEnvironments = []
     anyAppEnvironments = environments
@@ -50,7 +51,7 @@ public struct AcceptedApps: Hashable, Sendable {
   }
 
   /// Accepts every app. Use it to look at data by hand, never to grant access.
-  public static func anyApp(in environments: Set<AppStoreEnvironment>, appAppleId: Int64? = nil) -> AcceptedApps {
+  public static func anyApp(in environments: Set<Environment>, appAppleId: Int64? = nil) -> AcceptedApps {
     AcceptedApps(anyAppIn: environments, appAppleId: appAppleId)
   }
 
@@ -74,7 +75,7 @@ public struct AcceptedApps: Hashable, Sendable {
   private func check(_ origin: PayloadOrigin, against entries: [App]) throws(Rejection) {
     if origin.environment == nil, origin.mayLackEnvironment {
       // The data may be from either environment, so the app must be accepted in both, by whichever entries.
-      let environments = entries.reduce(into: Set<AppStoreEnvironment>()) { $0.formUnion($1.environments) }
+      let environments = entries.reduce(into: Set<Environment>()) { $0.formUnion($1.environments) }
       return try Self.checkBothEnvironments(in: environments)
     }
     var first: Rejection?
@@ -95,7 +96,7 @@ public struct AcceptedApps: Hashable, Sendable {
   }
 
   private func check(
-    _ origin: PayloadOrigin, appAppleId: AppAppleId?, isAppleIdRequired: Bool, environments: Set<AppStoreEnvironment>
+    _ origin: PayloadOrigin, appAppleId: AppAppleId?, isAppleIdRequired: Bool, environments: Set<Environment>
   ) throws(Rejection) {
     // Sandbox data often lacks Apple's id, so the id counts in production only. If an app is accepted in production
     // only, its data must always show the id. So the verifier rejects data of another app for that reason.
@@ -116,16 +117,16 @@ public struct AcceptedApps: Hashable, Sendable {
     }
   }
 
-  private static func checkBothEnvironments(in accepted: Set<AppStoreEnvironment>) throws(Rejection) {
-    for environment in [AppStoreEnvironment.production, .sandbox] { try check(environment, in: accepted) }
+  private static func checkBothEnvironments(in accepted: Set<Environment>) throws(Rejection) {
+    for environment in [Environment.production, .sandbox] { try check(environment, in: accepted) }
   }
 
   private static func check(
-    _ environment: AppStoreEnvironment?, in accepted: Set<AppStoreEnvironment>
+    _ environment: Environment?, in accepted: Set<Environment>
   ) throws(Rejection) {
     guard let environment else { throw Rejection(.environmentMismatch, "there is no environment") }
     guard accepted.contains(environment) else {
-      throw Rejection(.environmentMismatch, "the environment \(environment.rawValue.debugDescription) is not accepted")
+      throw Rejection(.environmentMismatch, "the environment \(environment.text.debugDescription) is not accepted")
     }
   }
 }

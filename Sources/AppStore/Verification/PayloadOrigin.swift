@@ -1,10 +1,11 @@
+import Domain
 import JSON
 
 /// The app and the environment that a payload names as its origin.
 struct PayloadOrigin: Hashable, Sendable {
   var bundleId: String?
   var appAppleId: AppAppleId?
-  var environment: AppStoreEnvironment?
+  var environment: Environment?
   /// Whether this kind of payload carries Apple's id of the app in production.
   var carriesAppAppleId = false
   /// Whether this kind of payload never names its app: renewal information.

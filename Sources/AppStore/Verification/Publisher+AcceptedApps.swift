@@ -14,7 +14,7 @@ extension Publisher {
     apps.map { app in
       AcceptedApps.App(
         bundleId: app.bundleId, appAppleId: app.appAppleId,
-        environments: Set(app.environments.map { AppStoreEnvironment(rawValue: $0) }))
+        environments: Set(app.environments))
     }
   }
 }

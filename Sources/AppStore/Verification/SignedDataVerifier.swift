@@ -1,3 +1,4 @@
+import Domain
 import Formats
 public import JSON
 

@@ -1,3 +1,5 @@
+public import Domain
+
 /// A place to ask Apple: one app in one environment, with the budget of each endpoint there.
 public struct CallPlace: Sendable, Hashable {
   /// `bundleId|environment`.
@@ -6,7 +8,7 @@ public struct CallPlace: Sendable, Hashable {
   public let budgets: [CallBudget]
 
   /// Names a place.
-  public init(bundleId: String, environment: String, budgets: [CallBudget]) {
+  public init(bundleId: String, environment: Environment, budgets: [CallBudget]) {
     name = "\(bundleId)|\(environment)"
     self.budgets = budgets
   }

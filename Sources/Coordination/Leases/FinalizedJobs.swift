@@ -45,7 +45,7 @@ final class FinalizedJobs {
         return [
           String(finalized.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
           finalized.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
-          fresh?.purchase.originalTransactionId.text ?? "", fresh?.purchase.environment ?? "",
+          fresh?.purchase.originalTransactionId.text ?? "", fresh?.purchase.environment.text ?? "",
           String((finalized.isKnown ? Leases.routeRetention : copyLasts).wholeMilliseconds),
         ]
       })

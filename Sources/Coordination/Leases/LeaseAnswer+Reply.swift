@@ -37,6 +37,7 @@ extension Lease {
 
   private static func covered(_ reply: [RESPValue]) -> CoveredPurchase? {
     guard let original = reply[at: 7].string, let environment = reply[at: 8].string else { return nil }
-    return CoveredPurchase(originalTransactionId: OriginalTransactionId(original), environment: environment)
+    return CoveredPurchase(
+      originalTransactionId: OriginalTransactionId(original), environment: Environment(environment))
   }
 }

@@ -19,7 +19,7 @@ enum TestNotificationCommand {
       let options = try TestNotificationOptions(arguments)
       let configuration = try LoadedConfiguration(options.rest, command: "test-notification")
       let (publisherId, app) = try options.app(in: configuration.publishers)
-      print("asking Apple for a test of \(app.bundleId) (\(options.environment.rawValue), publisher \(publisherId))")
+      print("asking Apple for a test of \(app.bundleId) (\(options.environment), publisher \(publisherId))")
       return await test(app, options.environment, configuration.settings)
     } catch {
       complain("\(error)")
@@ -29,7 +29,7 @@ enum TestNotificationCommand {
 
   @LoopActor
   private static func test(
-    _ app: Publisher.App, _ environment: AppStoreEnvironment, _ settings: Settings
+    _ app: Publisher.App, _ environment: Environment, _ settings: Settings
   ) async -> Int32 {
     let client = client(settings.appStore)
     defer { client.close() }
@@ -55,7 +55,7 @@ enum TestNotificationCommand {
   /// Asks until Apple has tried to post the test.
   @LoopActor
   private static func attempt(
-    _ token: String, _ api: AppStoreServerAPI, _ environment: AppStoreEnvironment, _ credentials: AppCredentials,
+    _ token: String, _ api: AppStoreServerAPI, _ environment: Environment, _ credentials: AppCredentials,
     _ settings: AppStoreSettings
   ) async throws(AppStoreAPIError) -> SentNotification.SendAttempt? {
     let end = ContinuousClock.now + .seconds(seconds)

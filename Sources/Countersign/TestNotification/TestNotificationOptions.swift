@@ -5,7 +5,7 @@ import Formats
 /// The arguments of `countersign test-notification`.
 struct TestNotificationOptions {
   var bundleId = ""
-  var environment = AppStoreEnvironment.production
+  var environment = Environment.production
   var publisherId: Int64?
   /// The arguments that name the configuration.
   var rest: [String] = []
@@ -40,11 +40,11 @@ struct TestNotificationOptions {
     for publisher in publishers.all.sorted(by: { $0.id < $1.id })
     where publisherId.map({ $0 == publisher.id }) ?? true {
       let app = publisher.apps.first {
-        $0.bundleId.exact == bundleId.exact && $0.environments.contains(environment.rawValue)
+        $0.bundleId.exact == bundleId.exact && $0.environments.contains(environment)
       }
       if let app { return (publisher.id, app) }
     }
-    throw Self.mistake("no publisher has the app \(bundleId) in the environment \(environment.rawValue)")
+    throw Self.mistake("no publisher has the app \(bundleId) in the environment \(environment)")
   }
 
   private static func mistake(_ text: String) -> UsageError {

@@ -1,4 +1,5 @@
 import AppStore
+import Domain
 import Formats
 import FoundationEssentials
 import Glibc
@@ -85,7 +86,7 @@ struct VerifyBatch {
       return invalid(request.id, "appAppleId is 0, which is no app's id")
     }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
-      let environments = request.environment.map { Set([AppStoreEnvironment(rawValue: $0)]) }
+      let environments = request.environment.map { Set([Environment($0)]) }
       // Apple does not sign for these environments, so only the caller of the command may accept them.
       guard environments?.isSubset(of: options.environmentsOfLines) != false else {
         return invalid(

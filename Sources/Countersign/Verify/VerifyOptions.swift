@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 
 /// The arguments of `countersign verify`.
 struct VerifyOptions {
@@ -8,7 +9,7 @@ struct VerifyOptions {
     let description: String
   }
 
-  private static let knownEnvironments: Set<AppStoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
+  private static let knownEnvironments: Set<Environment> = [.production, .sandbox, .xcode, .localTesting]
   private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment", "--device-id"]
 
   private(set) var isBatch = false
@@ -17,7 +18,7 @@ struct VerifyOptions {
   private(set) var rootFiles: [String] = []
   private var bundleIds: [String] = []
   private var appAppleId: Int64?
-  private var environments: Set<AppStoreEnvironment> = []
+  private var environments: Set<Environment> = []
   /// The file with the signed text; `-` is standard input.
   private(set) var file = "-"
 
@@ -48,7 +49,7 @@ struct VerifyOptions {
   }
 
   /// The environments that a line of a batch may name: production, sandbox, and those that the options accept.
-  var environmentsOfLines: Set<AppStoreEnvironment> { environments.union([.production, .sandbox]) }
+  var environmentsOfLines: Set<Environment> { environments.union([.production, .sandbox]) }
 
   /// The question about the data, or about a line of a batch that has no question of its own.
   var request: OfflineVerification.Request {
@@ -59,7 +60,7 @@ struct VerifyOptions {
   /// Returns the apps and environments to accept: the given ones, else those of the options, else every app, in
   /// production and sandbox.
   func apps(
-    bundleIds: [String]?, appAppleId: Int64?, environments: Set<AppStoreEnvironment>?
+    bundleIds: [String]?, appAppleId: Int64?, environments: Set<Environment>?
   ) -> AcceptedApps {
     let bundleIds = bundleIds ?? self.bundleIds
     let appAppleId = appAppleId ?? self.appAppleId
@@ -83,7 +84,7 @@ struct VerifyOptions {
         throw Unusable(description: "--app-apple-id needs a number other than 0")
       }
     case "--environment":
-      let environment = AppStoreEnvironment(rawValue: value)
+      let environment = Environment(value)
       guard Self.knownEnvironments.contains(environment) else {
         throw Unusable(description: "there is no environment \(value)")
       }

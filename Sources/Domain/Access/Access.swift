@@ -11,14 +11,14 @@ public struct Access: Sendable, Equatable {
   public var willRenew: Bool?
   /// Whether Apple could not charge for the renewal and tries again.
   public var billingProblem: Bool
-  public var environment: String
+  public var environment: Environment
   public var productId: ProductId
   public var rule: AccessRule
 
   /// Creates an access.
   public init(
     isGranted: Bool, offerId: OfferId? = nil, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: String, productId: ProductId, rule: AccessRule
+    billingProblem: Bool = false, environment: Environment, productId: ProductId, rule: AccessRule
   ) {
     self.isGranted = isGranted
     self.offerId = offerId

@@ -15,7 +15,7 @@ public struct AccessRules: Sendable {
   public static let none = AccessRules(offers: OfferCatalog([]), allowsSandbox: false)
 
   /// Whether purchases of an environment count. Production always counts; any other needs ``allowsSandbox``.
-  public func allow(environment: String) -> Bool { allowsSandbox || environment.utf8.elementsEqual("Production".utf8) }
+  public func allow(environment: Environment) -> Bool { allowsSandbox || environment == .production }
 }
 
 extension Publisher {

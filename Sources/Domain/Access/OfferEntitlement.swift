@@ -6,7 +6,7 @@ public struct OfferEntitlement: Sendable, Equatable {
   public var expiresAt: Int64?
   public var willRenew: Bool?
   public var billingProblem: Bool
-  public var environment: String
+  public var environment: Environment
   /// The purchase that decides.
   public var purchase: PurchaseKey
   /// The version of that purchase.
@@ -16,7 +16,7 @@ public struct OfferEntitlement: Sendable, Equatable {
   /// Creates an entitlement.
   public init(
     offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: String, purchase: PurchaseKey, version: Int64, rule: AccessRule
+    billingProblem: Bool = false, environment: Environment, purchase: PurchaseKey, version: Int64, rule: AccessRule
   ) {
     self.offerId = offerId
     self.accessGranted = accessGranted

@@ -9,14 +9,14 @@ public struct ToldEntitlement: Sendable, Equatable {
   public var expiresAt: Int64?
   public var willRenew: Bool?
   public var billingProblem: Bool
-  public var environment: String
+  public var environment: Environment
   /// `true` while Apple has not confirmed the purchase (`grantWhileAppleIsAway`); otherwise `nil`.
   public var provisional: Bool?
 
   /// Creates an entitlement.
   public init(
     offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: String, isProvisional: Bool = false
+    billingProblem: Bool = false, environment: Environment, isProvisional: Bool = false
   ) {
     self.offerId = offerId
     self.accessGranted = accessGranted
@@ -30,7 +30,7 @@ public struct ToldEntitlement: Sendable, Equatable {
   public static func == (one: ToldEntitlement, other: ToldEntitlement) -> Bool {
     one.offerId == other.offerId && one.accessGranted == other.accessGranted
       && one.expiresAt == other.expiresAt && one.willRenew == other.willRenew
-      && one.billingProblem == other.billingProblem && one.environment.exact == other.environment.exact
+      && one.billingProblem == other.billingProblem && one.environment == other.environment
       && one.provisional == other.provisional
   }
 

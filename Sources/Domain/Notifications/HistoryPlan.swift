@@ -23,8 +23,8 @@ public struct HistoryPlan: Sendable {
   }
 
   /// How far back Apple's history goes: 180 days, and 30 in the sandbox.
-  public static func reach(in environment: String) -> Int64 {
-    (environment.exact == "Production".exact ? 180 : 30) * .millisecondsOfDay
+  public static func reach(in environment: Environment) -> Int64 {
+    (environment == .production ? 180 : 30) * .millisecondsOfDay
   }
 
   /// Whether the history must be read now.
@@ -46,6 +46,6 @@ public struct HistoryPlan: Sendable {
 
   /// A part of a time, always the same one for a source: many apps are not read in one second.
   private func share(of time: Int64, _ source: NotificationSource) -> Int64 {
-    Spread.share(of: time, for: [source.environment, source.bundleId, String(source.publisherId)])
+    Spread.share(of: time, for: [source.environment.text, source.bundleId, String(source.publisherId)])
   }
 }

@@ -36,7 +36,7 @@ public struct NotificationNotice: Sendable, Equatable {
   /// Apple's subtype.
   public let subtype: String?
   /// `Production` or `Sandbox`.
-  public let environment: String
+  public let environment: Environment
   public let bundleId: String
   /// When Apple signed, in milliseconds since 1970.
   public let signedDate: Int64
@@ -44,8 +44,8 @@ public struct NotificationNotice: Sendable, Equatable {
 
   /// Creates a notice.
   public init(
-    publisherId: Int64, uuid: String, subtype: String? = nil, environment: String, bundleId: String, signedDate: Int64,
-    kind: Kind
+    publisherId: Int64, uuid: String, subtype: String? = nil, environment: Environment, bundleId: String,
+    signedDate: Int64, kind: Kind
   ) {
     self.publisherId = publisherId
     self.uuid = uuid

@@ -5,7 +5,7 @@ public struct NotificationSource: Sendable {
   public let publisherId: Int64
   public let bundleId: String
   /// `Production` or `Sandbox`.
-  public let environment: String
+  public let environment: Environment
   /// The end of the last complete reading of Notification History, in milliseconds since 1970.
   public let readThrough: Int64?
   /// When Apple posted a notification last, in milliseconds since 1970.
@@ -15,8 +15,8 @@ public struct NotificationSource: Sendable {
 
   /// Creates a source.
   public init(
-    publisherId: Int64, bundleId: String, environment: String, readThrough: Int64? = nil, lastReceivedAt: Int64? = nil,
-    longestSilence: Int64? = nil
+    publisherId: Int64, bundleId: String, environment: Environment, readThrough: Int64? = nil,
+    lastReceivedAt: Int64? = nil, longestSilence: Int64? = nil
   ) {
     self.publisherId = publisherId
     self.bundleId = bundleId

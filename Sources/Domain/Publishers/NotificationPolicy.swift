@@ -14,8 +14,8 @@ public struct NotificationPolicy: Sendable, Equatable {
   }
 
   /// The ids of the URLs that get the notifications of an environment, in Apple's word.
-  public func forwards(in environment: String) -> [EndpointId] {
-    forwards.filter { $0.environment.map { $0.rawValue.exact == environment.exact } ?? true }.map(\.id)
+  public func forwards(in environment: Environment) -> [EndpointId] {
+    forwards.filter { $0.environment.map { $0.name == environment } ?? true }.map(\.id)
   }
 
   /// Whether what Notification History had is still passed on: nobody has got it, and Apple might still try. An app

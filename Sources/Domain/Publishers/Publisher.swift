@@ -78,7 +78,7 @@ public final class Publisher: Sendable {
     public let keyId: String
     public let privateKey: P256PrivateKey
     /// `Production`, `Sandbox` or both.
-    public let environments: [String]
+    public let environments: [Environment]
     /// Whether the app was released, so that production knows it. Production answers 401 about an app that was never
     /// released.
     public let isReleased: Bool
@@ -86,7 +86,7 @@ public final class Publisher: Sendable {
     /// Creates an app.
     public init(
       bundleId: String, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
-      environments: [String], isReleased: Bool = true
+      environments: [Environment], isReleased: Bool = true
     ) {
       self.bundleId = bundleId
       self.appAppleId = appAppleId

@@ -1,16 +1,14 @@
-import Formats
-
 /// The name of a purchase: the unit of order and of ownership.
 ///
 /// Two keys are equal if their texts have the same bytes. A commit locks its purchases in the order of their keys.
 public struct PurchaseKey: Sendable {
   public var publisherId: Int64
   /// `Production` or `Sandbox`.
-  public var environment: String
+  public var environment: Environment
   public var originalTransactionId: OriginalTransactionId
 
   /// Creates a key.
-  public init(publisherId: Int64, environment: String, originalTransactionId: OriginalTransactionId) {
+  public init(publisherId: Int64, environment: Environment, originalTransactionId: OriginalTransactionId) {
     self.publisherId = publisherId
     self.environment = environment
     self.originalTransactionId = originalTransactionId
@@ -20,12 +18,12 @@ public struct PurchaseKey: Sendable {
 extension PurchaseKey: Hashable {
   public static func == (one: PurchaseKey, other: PurchaseKey) -> Bool {
     one.publisherId == other.publisherId && one.originalTransactionId == other.originalTransactionId
-      && one.environment.exact == other.environment.exact
+      && one.environment == other.environment
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(publisherId)
-    hasher.combine(environment.exact)
+    hasher.combine(environment)
     hasher.combine(originalTransactionId)
   }
 }
@@ -34,7 +32,7 @@ extension PurchaseKey: Comparable {
   /// The order of `ORDER BY publisher_id, environment, original_transaction_id` with `COLLATE "C"`.
   public static func < (one: PurchaseKey, other: PurchaseKey) -> Bool {
     if one.publisherId != other.publisherId { return one.publisherId < other.publisherId }
-    if one.environment.exact != other.environment.exact { return one.environment.exact < other.environment.exact }
+    if one.environment != other.environment { return one.environment < other.environment }
     return one.originalTransactionId < other.originalTransactionId
   }
 }

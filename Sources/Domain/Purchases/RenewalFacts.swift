@@ -2,7 +2,7 @@
 public struct RenewalFacts: Sendable, Equatable, SignedFacts {
   public var originalTransactionId: OriginalTransactionId
   /// `Production` or `Sandbox`.
-  public var environment: String
+  public var environment: Environment
   /// Whether the subscription renews at the end of its period.
   public var willRenew: Bool?
   /// The product of the next period.
@@ -21,7 +21,7 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
 
   /// Creates the facts.
   public init(
-    originalTransactionId: OriginalTransactionId, environment: String, willRenew: Bool? = nil,
+    originalTransactionId: OriginalTransactionId, environment: Environment, willRenew: Bool? = nil,
     nextProductId: ProductId? = nil,
     graceExpiresDate: Int64? = nil, isInBillingRetry: Bool? = nil, expirationIntent: Int32? = nil,
     priceIncreaseStatus: Int32? = nil, signedDate: Int64,

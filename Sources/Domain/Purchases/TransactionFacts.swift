@@ -6,7 +6,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var productId: ProductId
   public var kind: ProductKind
   /// `Production` or `Sandbox`.
-  public var environment: String
+  public var environment: Environment
   public var purchaseDate: Int64
   /// When the purchase began.
   public var originalPurchaseDate: Int64?
@@ -50,7 +50,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public init(
     transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: String, productId: ProductId,
     kind: ProductKind,
-    environment: String, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
+    environment: Environment, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,

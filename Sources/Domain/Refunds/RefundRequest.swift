@@ -35,19 +35,19 @@ public struct RefundRequest: Sendable, Equatable {
   /// The transaction of a request. At most one request about it is pending.
   public struct Name: Hashable, Comparable, Sendable {
     public let publisherId: Int64
-    public let environment: String
+    public let environment: Environment
     public let transactionId: TransactionId
 
     /// Names a transaction. `environment` is `Production` or `Sandbox`.
-    public init(publisherId: Int64, environment: String, transactionId: TransactionId) {
+    public init(publisherId: Int64, environment: Environment, transactionId: TransactionId) {
       self.publisherId = publisherId
       self.environment = environment
       self.transactionId = transactionId
     }
 
     public static func < (one: Name, other: Name) -> Bool {
-      (one.publisherId, one.environment.exact, one.transactionId)
-        < (other.publisherId, other.environment.exact, other.transactionId)
+      (one.publisherId, one.environment, one.transactionId)
+        < (other.publisherId, other.environment, other.transactionId)
     }
   }
 

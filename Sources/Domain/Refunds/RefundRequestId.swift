@@ -15,7 +15,7 @@ public struct RefundRequestId: Identifier {
   ///
   /// - Parameter requestedAt: when Apple signed the question, in milliseconds since 1970.
   init(of transaction: TransactionId, in purchase: PurchaseKey, requestedAt: Int64) {
-    let parts = [String(purchase.publisherId), purchase.environment, transaction.text, String(requestedAt)]
+    let parts = [String(purchase.publisherId), purchase.environment.text, transaction.text, String(requestedAt)]
     self.init(Self.prefix + Hex.encode(SHA256.hash(Array(parts.lengthPrefixed.utf8))[..<16]))
   }
 

@@ -120,7 +120,7 @@ public struct Job: Sendable, Equatable {
     lane = try members.string("lane").flatMap(JobLane.init) ?? .usual
     if let environment = try members.string("signedEnvironment") {
       signedPurchase = PurchaseKey(
-        publisherId: publisherId, environment: environment,
+        publisherId: publisherId, environment: Environment(environment),
         originalTransactionId: OriginalTransactionId(try members.requiredString("signedOriginalTransactionId")))
     } else {
       signedPurchase = nil

@@ -26,7 +26,7 @@ extension SynchronizationResult {
       accessGranted: try members.bool("accessGranted") ?? false,
       offerId: try members.string("offerId").map(OfferId.init(_:)),
       originalTransactionId: try members.string("originalTransactionId").map(OriginalTransactionId.init(_:)),
-      environment: try members.string("environment"))
+      environment: try members.string("environment").map(Environment.init(_:)))
     if let product = try members.string("productId"), let quantity = try members.int32("quantity"),
       let isFirst = try members.bool("firstGrant")
     {

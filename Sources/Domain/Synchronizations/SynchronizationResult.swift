@@ -8,14 +8,15 @@ public struct SynchronizationResult: Sendable, Equatable {
   /// Apple's id of the purchase, once verified.
   public var originalTransactionId: OriginalTransactionId?
   /// The environment of the verified data, `Production` or `Sandbox`.
-  public var environment: String?
+  public var environment: Environment?
   /// The consumable that the transaction bought; `nil` for other products, and without access to the facts.
   public var consumable: ConsumableGrant?
 
   /// Creates a result.
   public init(
     _ code: ResultCode, accessGranted: Bool = false, offerId: OfferId? = nil,
-    originalTransactionId: OriginalTransactionId? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
+    originalTransactionId: OriginalTransactionId? = nil, environment: Environment? = nil,
+    consumable: ConsumableGrant? = nil
   ) {
     self.code = code
     self.accessGranted = accessGranted

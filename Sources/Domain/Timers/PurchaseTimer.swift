@@ -118,7 +118,7 @@ public struct PurchaseTimer: Sendable {
   }
 
   private func share(of time: Int64, _ key: PurchaseKey) -> Int64 {
-    Spread.share(of: time, for: [key.environment, key.originalTransactionId.text, String(key.publisherId)])
+    Spread.share(of: time, for: [key.environment.text, key.originalTransactionId.text, String(key.publisherId)])
   }
 }
 

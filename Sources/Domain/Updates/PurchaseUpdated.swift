@@ -28,7 +28,7 @@ struct PurchaseUpdated {
     // An event names one customer only, so that an erasure finds it. After a change of the owner that is the new one.
     let isOther = before?.owner != nil && before?.owner != after.owner
     return Event(
-      of: [key.environment, key.originalTransactionId.text, String(after.version)], publisherId: key.publisherId,
+      of: [key.environment.text, key.originalTransactionId.text, String(after.version)], publisherId: key.publisherId,
       customerId: after.owner?.customerId ?? before?.owner?.customerId, topic: EventTopic.purchaseUpdated,
       version: after.version, time: now, traceparent: traceparent
     ) { data in

@@ -24,9 +24,9 @@ extension WebhookEndpoint {
 
   /// Whether the file lets the URL get the notifications of an environment, in Apple's word. The file may have changed
   /// since the notification came.
-  public func getsNotifications(of environment: String?) -> Bool {
+  public func getsNotifications(of environment: Environment?) -> Bool {
     guard let own = self.environment, let environment else { return isForward }
-    return isForward && own.rawValue.exact == environment.exact
+    return isForward && own.name == environment
   }
 
   /// The delay before each further attempt to pass a notification on; 24 hours in all.

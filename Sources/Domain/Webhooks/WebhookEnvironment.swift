@@ -6,6 +6,9 @@ public enum WebhookEnvironment: String, Sendable, CaseIterable {
   case production = "Production"
   case sandbox = "Sandbox"
 
+  /// Apple's word for it.
+  var name: Environment { Environment(rawValue) }
+
   /// Reads an environment, in whichever case it is written; `nil` for any other value.
   public init?(named name: JSONValue?) {
     guard case .string(let name)? = name,

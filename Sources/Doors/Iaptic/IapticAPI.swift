@@ -130,7 +130,7 @@ enum IapticAPI {
   ) async throws(IapticError) -> [Purchase] {
     let known = Set(evidence.purchases.map(\.key))
     return try await asking(door) { try await door.purchases(of: customer) }.filter { purchase in
-      !known.contains(purchase.key) && purchase.key.environment.exact == evidence.environment.exact
+      !known.contains(purchase.key) && purchase.key.environment == evidence.environment
         && purchase.deciding.bundleId.exact == evidence.bundleId.exact
         && purchase.deciding.appAccountToken?.exact == token.exact
     }

@@ -127,7 +127,7 @@ struct IapticAnswer {
       native.member("productId", payload.productId)
       native.member("transactionId", payload.transactionId)
       native.member("originalTransactionId", payload.originalTransactionId)
-      native.member("environment", payload.environment?.rawValue)
+      native.member("environment", payload.environment)
     }
   }
 }

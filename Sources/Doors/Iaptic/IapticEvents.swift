@@ -37,7 +37,7 @@ enum IapticEvents {
     let (key, deciding, topic) = (change.after.key, change.after.deciding, EventTopic.purchasesUpdated)
     let version = change.after.version
     let parts = [
-      key.environment, key.originalTransactionId.text, String(version), change.job?.synchronizationId.text ?? "",
+      key.environment.text, key.originalTransactionId.text, String(version), change.job?.synchronizationId.text ?? "",
       told.part,
     ]
     let all = told.purchases.map { purchase in

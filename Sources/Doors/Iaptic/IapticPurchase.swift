@@ -61,7 +61,7 @@ struct IapticPurchase: Sendable, Equatable {
     productId = facts.productId
     purchaseId = purchase.key.originalTransactionId
     transactionId = facts.transactionId
-    isSandbox = !purchase.key.environment.utf8.elementsEqual("Production".utf8)
+    isSandbox = purchase.key.environment != .production
     purchaseDate = began ?? facts.purchaseDate
     let first = purchase.transactions[purchaseId.firstTransaction]
     let isFirst = facts.transactionId == purchaseId.firstTransaction || first.map(facts.isCopy) ?? false

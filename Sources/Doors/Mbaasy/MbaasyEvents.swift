@@ -43,7 +43,7 @@ enum MbaasyEvents {
   ) -> Event {
     let key = change.after.key
     let parts = [
-      key.environment, key.originalTransactionId.text, String(change.after.version),
+      key.environment.text, key.originalTransactionId.text, String(change.after.version),
       change.job?.synchronizationId.text ?? "",
     ]
     return Event(

@@ -35,7 +35,7 @@ enum MbaasyIdentifier {
   static func event(_ id: EventId) -> String { uuid("event", [id.text]) }
 
   private static func parts(of key: PurchaseKey) -> [String] {
-    [String(key.publisherId), key.environment, key.originalTransactionId.text]
+    [String(key.publisherId), key.environment.text, key.originalTransactionId.text]
   }
 
   private static func uuid(_ kind: String, _ parts: [String]) -> String {

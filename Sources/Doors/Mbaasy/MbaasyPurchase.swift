@@ -56,7 +56,7 @@ struct MbaasyPurchase: Sendable, Equatable {
     productId = deciding.productId
     quantity = Int64(deciding.quantity ?? 1)
     type = Self.type(of: deciding.kind)
-    environment = key.environment.lowercased()
+    environment = key.environment.text.lowercased()
     let given = purchase.attributes
     countryCode = given?.countryCode ?? deciding.storefront.flatMap(CountryCode.alpha2)
     currencyCode = deciding.currency

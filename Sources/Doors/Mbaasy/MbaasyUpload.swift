@@ -67,7 +67,7 @@ struct MbaasyUpload {
     let verdict = try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
     var answer = MbaasyAnswer(
       request, of: caller, sha256: evidence.sha256 ?? [], ipAddress: address, createdAt: evidence.createdAt)
-    (answer.bundleId, answer.environment) = (evidence.bundleId, evidence.environment.lowercased())
+    (answer.bundleId, answer.environment) = (evidence.bundleId, evidence.environment.text.lowercased())
     answer.purchases = try await known(results.map(\.key), verdict)
     return answer.response(verdict == .validated ? 200 : 206)
   }

@@ -15,7 +15,7 @@ package struct LocalEvidence {
   package let kind: Kind
   package let bundleId: String
   /// `Production` or `Sandbox`.
-  package let environment: String
+  package let environment: Environment
   /// When Apple made the receipt or signed the transaction, in milliseconds since 1970.
   package let createdAt: Int64
   /// One for each purchase, the newest first.
@@ -64,7 +64,7 @@ extension LocalEvidence {
   /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.
   package init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
     // Receipts from before there was a sandbox type are from production.
-    let environment = (receipt.environment ?? .production).rawValue
+    let environment = receipt.environment ?? .production
     var latest: [PurchaseKey: ListedPurchase] = [:]
     for entry in receipt.inApp {
       guard let id = entry.transactionId, TransactionIdentifier.isValid(id.text), let product = entry.productId else {
@@ -102,7 +102,7 @@ extension LocalEvidence {
   package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
     guard let id = payload.transactionId, TransactionIdentifier.isValid(id.text),
       let original = payload.originalTransactionId, TransactionIdentifier.isValid(original.text),
-      let environment = payload.environment?.rawValue, let product = payload.productId,
+      let environment = payload.environment, let product = payload.productId,
       let bundle = payload.bundleId, let signed = payload.signedDate
     else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it"), sha256: nil) }
     let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)

@@ -135,7 +135,7 @@ final class NotificationIntake {
   private func take(signed text: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let notification = try await verified(text, request)
     let rows = await publisherApps.publishers(of: notification.origin).map { id in
-      let forwards = context.publishers[id]?.notifications.forwards(in: notification.origin.environment.rawValue) ?? []
+      let forwards = context.publishers[id]?.notifications.forwards(in: notification.origin.environment) ?? []
       return row(id, notification, text).forwarded(to: forwards, as: request.body)
     }
     guard !rows.isEmpty else {
@@ -181,7 +181,7 @@ final class NotificationIntake {
   private func row(_ publisherId: Int64, _ notification: VerifiedNotification, _ text: String) -> KeptNotification {
     KeptNotification(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
-      subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment.rawValue,
+      subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment,
       bundleId: notification.origin.bundleId,
       originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: .apple,
       body: Array(text.utf8))
@@ -246,7 +246,7 @@ final class NotificationIntake {
     noteTaken(request)
     let isKnown: Bool
     do {
-      isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
+      isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment])
     } catch {
       context.log.ledgerFailure("a hint could not be kept", error)
       metrics.count(Fate.unavailable.rawValue)

@@ -25,7 +25,7 @@ extension PurchaseAPI {
       "released",
       [
         "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
-        "environment": .string(key.environment), "traceId": .string(trace.traceId),
+        "environment": .string(key.environment.text), "traceId": .string(trace.traceId),
       ])
     outlet.publish(told)
     return answer(try await record(key.originalTransactionId.text, [key.environment]))

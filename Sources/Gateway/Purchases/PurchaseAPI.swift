@@ -1,6 +1,5 @@
 import Domain
 import EventLoop
-import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -60,19 +59,19 @@ struct PurchaseAPI {
   /// The environments that a request may mean, the preferred one first.
   ///
   /// - Parameter parameters: further parameters that the request may have.
-  func environments(_ request: HTTPServerRequest, beside parameters: [String] = []) throws(Problem) -> [String] {
+  func environments(_ request: HTTPServerRequest, beside parameters: [String] = []) throws(Problem) -> [Environment] {
     try requireOnly(["environment"] + parameters, request)
     guard let name = request.query("environment") else { return Self.allEnvironments }
-    guard let known = Self.allEnvironments.first(where: { $0.exact == name.exact }) else {
-      throw .invalidQuery("environment: expected \(Self.allEnvironments.joined(separator: " or "))")
+    guard let known = Self.allEnvironments.first(where: { $0 == Environment(name) }) else {
+      throw .invalidQuery("environment: expected \(Self.allEnvironments.map(\.text).joined(separator: " or "))")
     }
     return [known]
   }
 
-  private static let allEnvironments = ["Production", "Sandbox"]
+  private static let allEnvironments: [Environment] = [.production, .sandbox]
 
   /// Reads a purchase that the caller may see.
-  func record(_ id: String, _ environments: [String]) async throws(Problem) -> PurchaseRecord {
+  func record(_ id: String, _ environments: [Environment]) async throws(Problem) -> PurchaseRecord {
     guard TransactionIdentifier.isValid(id) else {
       throw .invalidPath("originalTransactionId: expected 1 to \(TransactionIdentifier.longest) digits")
     }
@@ -109,7 +108,9 @@ extension PurchaseReader.Place {
       parts[0].allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }),
       let id = String(parts[1]), TransactionIdentifier.isValid(id)
     else { return nil }
-    self.init(environment: String(decoding: parts[0], as: UTF8.self), originalTransactionId: OriginalTransactionId(id))
+    self.init(
+      environment: Environment(String(decoding: parts[0], as: UTF8.self)),
+      originalTransactionId: OriginalTransactionId(id))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

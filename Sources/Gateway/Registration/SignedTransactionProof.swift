@@ -23,7 +23,7 @@ enum SignedTransactionProof {
         throw .invalidBody("signedTransaction: has no environment or no originalTransactionId")
       }
       return PurchaseKey(
-        publisherId: publisher.id, environment: environment.rawValue, originalTransactionId: original)
+        publisherId: publisher.id, environment: environment, originalTransactionId: original)
     case .rejected(let rejection):
       throw .invalidBody("signedTransaction: \(rejection)")
     case .tryLater:

@@ -7,7 +7,7 @@ struct StatusAnswer: Encodable, Equatable {
   let status: String
   let transactionId: TransactionId
   let accessGranted: Bool?
-  let environment: String?
+  let environment: Environment?
   let offerId: OfferId?
   let result: String?
   let originalTransactionId: OriginalTransactionId?

@@ -42,7 +42,7 @@ struct CommitReading {
     // Without a purchase, the transaction may name one.
     let unnamed = requests.filter { $0.purchaseKey == nil }
     let keys: [PostgresParameter] = [
-      .int64s(purchaseKeys.map(\.publisherId)), .texts(purchaseKeys.map(\.environment)),
+      .int64s(purchaseKeys.map(\.publisherId)), .ids(purchaseKeys.map(\.environment)),
       .ids(purchaseKeys.map(\.originalTransactionId)), .int64s(unnamed.map(\.job.publisherId)),
       .ids(unnamed.map(\.job.transactionId)),
     ]

@@ -1,6 +1,5 @@
 import Crypto
 import Domain
-import Formats
 import Postgres
 
 /// The second trip of a commit: writes what the decision has changed. All keys are sorted, so that two workers never
@@ -117,8 +116,8 @@ struct CommitWriting {
         }
       }
     }.sorted { one, other in
-      (one.publisherId, one.facts.transactionId, one.facts.environment.exact)
-        < (other.publisherId, other.facts.transactionId, other.facts.environment.exact)
+      (one.publisherId, one.facts.transactionId, one.facts.environment)
+        < (other.publisherId, other.facts.transactionId, other.facts.environment)
     }
   }
 }

@@ -18,7 +18,9 @@ extension Columns where Record: FactsRecord {
   ///   full.
   @inline(__always)
   mutating func facts(ofPurchase: Bool) {
-    required("environment", .text, { $0.facts.environment }, { $0.facts.environment = $1 }, export: "environment")
+    required(
+      "environment", .id(of: Environment.self), { $0.facts.environment }, { $0.facts.environment = $1 },
+      export: "environment")
     required(
       "original_transaction_id", .id(of: OriginalTransactionId.self), { $0.facts.originalTransactionId },
       { $0.facts.originalTransactionId = $1 },

@@ -138,7 +138,7 @@ extension PurchaseKey {
   /// Reads the columns of the key.
   init(_ row: PostgresRow) throws {
     self.init(
-      publisherId: try row.int64("publisher_id") ?? 0, environment: try row.text("environment") ?? "",
+      publisherId: try row.int64("publisher_id") ?? 0, environment: try row.id("environment") ?? "",
       originalTransactionId: try row.id("original_transaction_id") ?? "")
   }
 }

@@ -17,7 +17,7 @@ public struct KeptNotification: Sendable, Equatable {
   /// Apple's `notificationType`.
   public let type: String
   public let subtype: String?
-  public let environment: String?
+  public let environment: Environment?
   public let bundleId: String?
   /// The purchase that it is about, if any.
   public let originalTransactionId: OriginalTransactionId?
@@ -48,7 +48,7 @@ public struct KeptNotification: Sendable, Equatable {
 
   /// Creates a notification.
   public init(
-    publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: String? = nil,
+    publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: Environment? = nil,
     bundleId: String? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64, source: Source,
     body: [UInt8]
   ) {

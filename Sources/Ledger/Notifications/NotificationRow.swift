@@ -9,7 +9,7 @@ enum NotificationRow {
     columns.written("uuid", .text) { $0.uuid }
     columns.written("type", .text) { $0.type }
     columns.written("subtype", .text, isNullable: true) { $0.subtype }
-    columns.written("environment", .text, isNullable: true) { $0.environment }
+    columns.written("environment", .id(of: Environment.self), isNullable: true) { $0.environment }
     columns.written("bundle_id", .text, isNullable: true) { $0.bundleId }
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), isNullable: true) {
       $0.originalTransactionId

@@ -27,13 +27,13 @@ public struct NotificationSources {
   ///
   /// - Throws: `PostgresError`.
   public func states(
-    of apps: [(publisherId: Int64, bundleId: String, environment: String)]
+    of apps: [(publisherId: Int64, bundleId: String, environment: Environment)]
   ) async throws -> [State] {
     let rows = try await postgres.run(
       PostgresQuery(
         .states,
         [
-          .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .texts(apps.map(\.environment)),
+          .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .ids(apps.map(\.environment)),
           .int64(Self.leaseMilliseconds),
         ]))
     return try zip(apps, rows).map { app, row in
@@ -79,7 +79,7 @@ public struct NotificationSources {
   }
 
   private static func key(_ source: NotificationSource) -> [PostgresParameter] {
-    [.int64(source.publisherId), .text(source.bundleId), .text(source.environment)]
+    [.int64(source.publisherId), .text(source.bundleId), .id(source.environment)]
   }
 }
 

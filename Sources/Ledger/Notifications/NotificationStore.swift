@@ -89,7 +89,7 @@ public final class NotificationStore {
   public struct Posted: Sendable {
     public let body: [UInt8]
     /// Apple's environment of the notification.
-    public let environment: String?
+    public let environment: Environment?
   }
 
   /// Reads what Apple posted; `nil` for a notification that the ledger does not have any more.
@@ -100,7 +100,7 @@ public final class NotificationStore {
       PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .text(key.uuid.text)]))
     guard let row = rows.first, let text = try row.bytes("body") else { return nil }
     return Posted(
-      body: try row.bytes("posted") ?? KeptNotification.canonical(text), environment: try row.text("environment"))
+      body: try row.bytes("posted") ?? KeptNotification.canonical(text), environment: try row.id("environment"))
   }
 
   /// Puts notifications off that nobody can apply yet, because no file names their publisher or its app. The wait

@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-import Formats
 public import Postgres
 
 /// Reads purchases for answers, without locks. Each method is one trip, and throws `PostgresError`, or
@@ -14,11 +13,11 @@ public struct PurchaseReader {
 
   /// The place of a purchase in the list of a customer's purchases.
   public struct Place: Sendable, Equatable {
-    public let environment: String
+    public let environment: Environment
     public let originalTransactionId: OriginalTransactionId
 
     /// Creates a place.
-    public init(environment: String, originalTransactionId: OriginalTransactionId) {
+    public init(environment: Environment, originalTransactionId: OriginalTransactionId) {
       self.environment = environment
       self.originalTransactionId = originalTransactionId
     }
@@ -34,7 +33,7 @@ public struct PurchaseReader {
       PostgresQuery(
         .readPage,
         [
-          .int64(customer.publisherId), .id(customer.id), .text(place?.environment ?? ""),
+          .int64(customer.publisherId), .id(customer.id), .id(place?.environment ?? ""),
           .id(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
         ]))
     return try CustomerPurchases(rows, CustomerPurchases.Columns(rows))
@@ -44,10 +43,10 @@ public struct PurchaseReader {
   ///
   /// - Parameter environments: in which the purchase may be. If it is in more than one of them, the first one counts.
   public func purchase(
-    _ publisherId: Int64, _ originalTransactionId: OriginalTransactionId, in environments: [String]
+    _ publisherId: Int64, _ originalTransactionId: OriginalTransactionId, in environments: [Environment]
   ) async throws -> PurchaseRecord? {
     let parameters: [PostgresParameter] = [
-      .int64(publisherId), .texts(environments), .id(originalTransactionId),
+      .int64(publisherId), .ids(environments), .id(originalTransactionId),
     ]
     let rows = try await postgres.run([
       PostgresQuery(.readPurchase, parameters), PostgresQuery(.readTransactions, parameters),
@@ -55,7 +54,7 @@ public struct PurchaseReader {
     ])
     let purchases = try PurchaseRow.table.records(rows[0])
     let found = environments.lazy.compactMap { name in
-      purchases.first { $0.facts.environment.exact == name.exact }
+      purchases.first { $0.facts.environment == name }
     }.first
     guard let found else { return nil }
     let key = found.key
@@ -63,14 +62,14 @@ public struct PurchaseReader {
     return PurchaseRecord(
       try found.purchase(transactions.map(\.facts)),
       firstGrants: transactions.reduce(into: [:]) { $0[$1.facts.transactionId] = $1.firstGrantedAt },
-      ownerships: try rows[2].filter { try $0.text("environment")?.exact == key.environment.exact }
+      ownerships: try rows[2].filter { try $0.id("environment") == key.environment }
         .map(OwnershipPeriod.init))
   }
 
   /// Reads purchases with all their transactions, by their keys. An unknown key has none.
   public func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
     let parameters: [PostgresParameter] = [
-      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
+      .int64s(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
     ]
     return try await read([
       PostgresQuery(.readNamed, parameters), PostgresQuery(.readNamedTransactions, parameters),

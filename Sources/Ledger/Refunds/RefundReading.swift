@@ -30,7 +30,7 @@ struct RefundReading {
       PostgresQuery(
         .lockRefundRequests,
         [
-          .int64s(names.map(\.publisherId)), .texts(names.map(\.environment)), .ids(names.map(\.transactionId)),
+          .int64s(names.map(\.publisherId)), .ids(names.map(\.environment)), .ids(names.map(\.transactionId)),
         ]), concerned,
     ]
   }

@@ -8,7 +8,8 @@ enum RefundRequestRow {
     columns.required(
       "id", .id(of: RefundRequestId.self), { $0.id }, { $0.id = $1 }, export: "refundRequestId")
     columns.required(
-      "environment", .text, { $0.purchase.environment }, { $0.purchase.environment = $1 }, export: "environment")
+      "environment", .id(of: Environment.self), { $0.purchase.environment }, { $0.purchase.environment = $1 },
+      export: "environment")
     columns.required(
       "original_transaction_id", .id(of: OriginalTransactionId.self), { $0.purchase.originalTransactionId },
       { $0.purchase.originalTransactionId = $1 }, export: "originalTransactionId")

@@ -88,13 +88,13 @@ public struct Timers {
   /// - Returns: whether the publisher has any of the purchases.
   /// - Throws: `PostgresError`.
   public func hint(
-    _ publisherId: Int64, _ originalTransactionIds: [OriginalTransactionId], in environments: [String]
+    _ publisherId: Int64, _ originalTransactionIds: [OriginalTransactionId], in environments: [Environment]
   ) async throws -> Bool {
     let rows = try await postgres.run(
       PostgresQuery(
         .hint,
         [
-          .int64(publisherId), .texts(environments), .ids(originalTransactionIds),
+          .int64(publisherId), .ids(environments), .ids(originalTransactionIds),
           .int64(Int64(Self.pauseOfHints / .milliseconds(1))),
         ]))
     return !rows.isEmpty

@@ -12,7 +12,7 @@ final class HistoryMetrics {
   let notifications: Counter
   private let silent: Gauge
   private var oldest: Int64?
-  private static let environments = [AppStoreEnvironment.production, .sandbox]
+  private static let environments = [Environment.production, .sandbox]
 
   /// - Parameter now: tells milliseconds since 1970.
   init(_ metrics: Metrics, now: @escaping @Sendable () -> Int64) {
@@ -25,7 +25,7 @@ final class HistoryMetrics {
     silent = metrics.gauge(
       "countersign_silent_apps", "Apps that Apple has not posted about for longer than is their habit.",
       labels: ["environment"])
-    for environment in Self.environments { silent.set(0, environment.rawValue) }
+    for environment in Self.environments { silent.set(0, environment.text) }
     metrics.gauge(
       "countersign_history_gap_seconds", "Age of the oldest last complete reading of an app's Notification History."
     ) { [weak self] in
@@ -37,7 +37,7 @@ final class HistoryMetrics {
   func note(_ summary: HistorySummary) {
     oldest = summary.oldest
     for environment in Self.environments {
-      silent.set(Double(summary.silent[environment] ?? 0), environment.rawValue)
+      silent.set(Double(summary.silent[environment] ?? 0), environment.text)
     }
   }
 }
@@ -47,7 +47,7 @@ struct HistorySummary: Equatable {
   /// The end of the oldest complete reading, in milliseconds since 1970.
   private(set) var oldest: Int64?
   /// How many apps are silent.
-  private(set) var silent: [AppStoreEnvironment: Int] = [:]
+  private(set) var silent: [Environment: Int] = [:]
 
   /// Adds an app. One that nobody has read to the end lacks everything that Apple still has.
   ///

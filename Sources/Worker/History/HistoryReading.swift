@@ -194,7 +194,7 @@ struct HistoryReading {
   private func observe(_ start: ContinuousClock.Instant, _ outcome: String) {
     verification.metrics.appleCalls.observe(
       (ContinuousClock.now - start).inSeconds, AppStoreEndpoint.notificationHistory.rawValue,
-      place.environment.rawValue, outcome)
+      place.environment.text, outcome)
   }
 
   // MARK: Keeping
@@ -253,7 +253,7 @@ extension KeptNotification {
   fileprivate init(_ notification: VerifiedNotification, _ text: String, of publisherId: Int64) {
     self.init(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
-      subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment.rawValue,
+      subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment,
       bundleId: notification.origin.bundleId,
       originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: .history,
       body: Array(text.utf8))

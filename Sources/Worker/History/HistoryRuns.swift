@@ -140,7 +140,7 @@ final class HistoryRuns: RoleService {
   private func begin(_ source: NotificationSource, _ place: AppPlace, _ range: HistoryPlan.Range) {
     let log = context.log.with([
       "publisherId": .int(source.publisherId), "bundleId": .string(source.bundleId),
-      "environment": .string(source.environment),
+      "environment": .string(source.environment.text),
     ])
     let reading = Reading(
       source: source, place: place, range: range, metrics: metrics, log: log,
@@ -184,7 +184,7 @@ extension HistoryRuns.Dependencies {
       context: context,
       states: { apps in
         try await sources.states(
-          of: apps.map { ($0.publisherId, $0.place.app.bundleId, $0.place.environment.rawValue) })
+          of: apps.map { ($0.publisherId, $0.place.app.bundleId, $0.place.environment) })
       }, take: { try await sources.take($0) }, prolong: { try await sources.prolong($0) },
       giveBack: { try await sources.giveBack($0, pause: $1) },
       read: { [verification = parts.verification, rows = parts.rows] reading in

@@ -26,7 +26,7 @@ final class NotificationRuns: RoleService {
     let apply: @LoopActor (PurchaseUpdate) async throws -> Told
     let publish: @LoopActor (consuming Told) -> Void
     /// Lets Apple be asked about a purchase of a publisher in an environment.
-    let hint: @LoopActor (Int64, OriginalTransactionId, AppStoreEnvironment) async throws -> Void
+    let hint: @LoopActor (Int64, OriginalTransactionId, Environment) async throws -> Void
     let verifier: SignedDataVerifier
     let suspects: Suspects
     let begun: any RunCounts
@@ -313,7 +313,7 @@ extension NotificationRuns.Dependencies {
       context: parts.context, ledger: NotificationStore(parts.ledger.postgres),
       apply: { [commits = parts.commits] in try await commits.apply($0) },
       publish: { [outlet = parts.outlet] in outlet.publish($0) },
-      hint: { _ = try await timers.hint($0, [$1], in: [$2.rawValue]) }, verifier: parts.verification.verifier,
+      hint: { _ = try await timers.hint($0, [$1], in: [$2]) }, verifier: parts.verification.verifier,
       suspects: parts.jobs.suspects, begun: parts.begun, onRefund: onRefund,
       isReady: { [ledger = parts.ledger] in ledger.isReady })
   }

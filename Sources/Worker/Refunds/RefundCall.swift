@@ -101,7 +101,7 @@ struct RefundCall {
 
   private func observe(_ start: ContinuousClock.Instant, _ outcome: String, at place: AppPlace) {
     verification.metrics.appleCalls.observe(
-      (ContinuousClock.now - start).inSeconds, AppStoreEndpoint.consumption.rawValue, place.environment.rawValue,
+      (ContinuousClock.now - start).inSeconds, AppStoreEndpoint.consumption.rawValue, place.environment.text,
       outcome)
   }
 }

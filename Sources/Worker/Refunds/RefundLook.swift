@@ -31,7 +31,7 @@ struct RefundLook {
     log = dependencies.context.log.with([
       "publisherId": .int(publisher.id), "refundRequestId": .string(due.request.id.text),
       "transactionId": .string(due.request.transactionId.text),
-      "environment": .string(due.request.purchase.environment),
+      "environment": .string(due.request.purchase.environment.text),
     ])
   }
 
@@ -72,7 +72,7 @@ struct RefundLook {
   private func send(_ answer: ConsumptionAnswer, _ request: RefundRequest) async -> RefundRequest {
     let place = dependencies.places(publisher).first {
       $0.app.bundleId.exact == request.bundleId.exact
-        && $0.environment.rawValue.exact == request.purchase.environment.exact
+        && $0.environment == request.purchase.environment
     }
     if request.transactionId == dependencies.context.faults.crashBeforeAnswer { abort() }
     let call = RefundCall(

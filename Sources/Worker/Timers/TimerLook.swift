@@ -25,7 +25,7 @@ struct TimerLook {
     (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
     log = dependencies.context.log.with([
       "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId.text),
-      "environment": .string(due.key.environment),
+      "environment": .string(due.key.environment.text),
     ])
   }
 
@@ -50,7 +50,7 @@ struct TimerLook {
       return ([], .own)
     }
     let place = dependencies.places(publisher).first {
-      $0.app.bundleId.exact == due.bundleId.exact && $0.environment.rawValue.exact == due.key.environment.exact
+      $0.app.bundleId.exact == due.bundleId.exact && $0.environment == due.key.environment
     }
     guard let place else {
       log.warning("no app to ask with", ["bundleId": .string(due.bundleId)])

@@ -66,7 +66,7 @@ extension AppPlace {
     let (start, now) = (ContinuousClock.now, verification.now())
     func observe(_ result: String) {
       verification.metrics.appleCalls.observe(
-        (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.rawValue, result)
+        (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.text, result)
     }
     do throws(AppStoreAPIError) {
       _ = try await verification.api.notificationHistory(
@@ -83,7 +83,7 @@ extension AppPlace {
 
   private var fields: KeyValuePairs<String, Log.Value> {
     [
-      "app": .string(app.bundleId), "environment": .string(environment.rawValue), "cause": .string(standing.cause),
+      "app": .string(app.bundleId), "environment": .string(environment.text), "cause": .string(standing.cause),
     ]
   }
 }

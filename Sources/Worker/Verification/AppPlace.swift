@@ -8,7 +8,7 @@ import Domain
 /// An object: every job in flight refers to one.
 final class AppPlace: Sendable {
   let app: Publisher.App
-  let environment: AppStoreEnvironment
+  let environment: Environment
   /// The place by its name in budgets and routes.
   let call: CallPlace
   /// The whole budget of Get Notification History. It has the name of ``call``, but a job must not choose it.
@@ -21,23 +21,23 @@ final class AppPlace: Sendable {
   /// Whether Apple takes the key here.
   let standing = PlaceStanding()
 
-  private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, budgetScale: Double) {
+  private init(_ app: Publisher.App, _ environment: Environment, budgetScale: Double) {
     self.app = app
     self.environment = environment
     call = CallPlace(
-      bundleId: app.bundleId, environment: environment.rawValue,
+      bundleId: app.bundleId, environment: environment,
       budgets: PurchaseVerification.endpoints.map {
         CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale)
       })
     let pages = AppStoreEndpoint.notificationHistory
     history = CallPlace(
-      bundleId: app.bundleId, environment: environment.rawValue,
+      bundleId: app.bundleId, environment: environment,
       budgets: [
         CallBudget(endpoint: pages.rawValue, perSecond: pages.callsPerSecond(in: environment) * budgetScale)
       ])
     let answers = AppStoreEndpoint.consumption
     consumption = CallPlace(
-      bundleId: app.bundleId, environment: environment.rawValue,
+      bundleId: app.bundleId, environment: environment,
       budgets: [
         CallBudget(endpoint: answers.rawValue, perSecond: answers.callsPerSecond(in: environment) * budgetScale)
       ])
@@ -57,7 +57,7 @@ final class AppPlace: Sendable {
   /// - Parameter budgetScale: the fleet's budget for each endpoint, as a factor of Apple's limit.
   static func all(of publisher: Publisher, budgetScale: Double) -> [AppPlace] {
     publisher.apps.flatMap { app in
-      [AppStoreEnvironment.production, .sandbox].filter { app.environments.contains($0.rawValue) }
+      [Environment.production, .sandbox].filter { app.environments.contains($0) }
         .map { AppPlace(app, $0, budgetScale: budgetScale) }
     }
   }

@@ -47,7 +47,7 @@ final class AppPlaces {
     let sentences = refused.map { publisher, place in
       let since = rfc3339(milliseconds: place.standing.value.refusedSince ?? 0)
       return "Apple refuses the key of \(place.app.bundleId) (publisher \(publisher)) in "
-        + "\(place.environment.rawValue) since \(since): \(place.standing.cause)"
+        + "\(place.environment) since \(since): \(place.standing.cause)"
     }
     return sentences.isEmpty ? nil : sentences.sorted().prefix(10).joined(separator: "; ")
   }

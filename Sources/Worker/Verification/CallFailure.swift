@@ -27,13 +27,13 @@ enum CallFailure: Equatable {
   ///   - app: the app that the call was for.
   ///   - isAccepted: whether Apple has taken the key a moment ago.
   static func of(
-    _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment, for app: Publisher.App, hasAnswer: Bool,
+    _ kind: AppStoreAPIError.Kind, in environment: Environment, for app: Publisher.App, hasAnswer: Bool,
     isAccepted: Bool = false
   ) -> CallFailure {
     switch kind {
     case .unauthorized where hasAnswer: .failed(.unauthorized)
     case .unauthorized:
-      !app.isReleased && environment == .production && app.environments.contains("Sandbox") ? .unknownHere : .keyRefused
+      !app.isReleased && environment == .production && app.environments.contains(.sandbox) ? .unknownHere : .keyRefused
     case .api(.invalidAppIdentifier): .keyRefused
     case .api(.invalidTransactionId) where !isAccepted: .doubtful
     case .api(let code): unknown.contains(code) ? .unknownHere : .failed(.appleError)

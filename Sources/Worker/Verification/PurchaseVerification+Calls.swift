@@ -90,7 +90,7 @@ extension PurchaseVerification {
     observe(start, error.endpoint, error.label)
     if CallFailure.provesKey(error.kind) { place.accepted(at: dependencies.now(), log) }
     let fields: KeyValuePairs<String, Log.Value> = [
-      "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.rawValue),
+      "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.text),
       "cause": .failure(error), "correlation": .text(error.correlation.label),
     ]
     if CallFailure.needsSomebody(error.kind) {
@@ -103,7 +103,7 @@ extension PurchaseVerification {
 
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ result: String) {
     dependencies.metrics.appleCalls.observe(
-      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, result)
+      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.text, result)
   }
 
   /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.

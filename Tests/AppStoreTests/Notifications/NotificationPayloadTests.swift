@@ -43,10 +43,10 @@ struct NotificationPayloadTests {
   }
 
   @Test(arguments: [
-    ("signedExternalPurchaseTokenNotification", AppStoreEnvironment.production),
+    ("signedExternalPurchaseTokenNotification", Environment.production),
     ("signedExternalPurchaseTokenSandboxNotification", .sandbox),
   ])
-  func `a token`(name: String, environment: AppStoreEnvironment) throws {
+  func `a token`(name: String, environment: Environment) throws {
     let payload = try payload(name)
     #expect(payload.notificationType == .externalPurchaseToken && payload.subtype == .unreported)
     let token = try #require(payload.externalPurchaseToken)

@@ -59,20 +59,20 @@ struct NotificationRefusalTests {
 
   /// Apple signs no data of these environments, so a notification of them is somebody's own. An app that accepts Xcode
   /// for the developer's purchases accepts no notifications of it.
-  @Test(arguments: [AppStoreEnvironment.xcode, .localTesting])
-  func `nobody posts for Xcode`(environment: AppStoreEnvironment) throws {
+  @Test(arguments: [Environment.xcode, .localTesting])
+  func `nobody posts for Xcode`(environment: Environment) throws {
     let app = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [environment, .sandbox])])
     for apps in [app, .anyApp(in: [environment])] {
       let payload = lab.notification { $0.data?.environment = environment }
       #expect(try lab.verdict(payload, expecting: apps).rejection?.reason == .environmentMismatch)
       // One certificate of the sender's own, as in Xcode.
       let text = try lab.authority.sign(
-        #"{"notificationType":"DID_RENEW","data":{"bundleId":"com.example","environment":"\#(environment.rawValue)"}}"#,
+        #"{"notificationType":"DID_RENEW","data":{"bundleId":"com.example","environment":"\#(environment)"}}"#,
         x5c: [lab.authority.leaf])
       #expect(lab.verifier.notification(text, expecting: apps).rejection?.reason == .chainLengthInvalid)
     }
     let nested = try lab.authority.sign(
-      #"{"transactionId":"2","bundleId":"com.example","environment":"\#(environment.rawValue)"}"#,
+      #"{"transactionId":"2","bundleId":"com.example","environment":"\#(environment)"}"#,
       x5c: [lab.authority.leaf])
     #expect(try lab.verdict(nested, expecting: app).rejection?.reason == .chainLengthInvalid)
   }
@@ -84,14 +84,14 @@ struct NotificationRefusalTests {
     #expect(try reason { $0.data?.bundleId = nil } == .bundleIdMismatch)
     #expect(try reason { $0.data = nil } == .bundleIdMismatch)
     #expect(try reason { $0.data?.environment = nil } == .environmentMismatch)
-    #expect(try reason { $0.data?.environment = AppStoreEnvironment(rawValue: "Moon") } == .environmentMismatch)
+    #expect(try reason { $0.data?.environment = Environment("Moon") } == .environmentMismatch)
     let production = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [.production])])
     #expect(try lab.verdict(lab.notification(), expecting: production).rejection != nil)
     #expect(try lab.verdict(lab.notification(), expecting: AcceptedApps([])).rejection?.reason == .bundleIdMismatch)
   }
 
   @Test func `Apple's id of the app counts in production`() throws {
-    func reason(_ id: Int64?, _ environment: AppStoreEnvironment, configured: Int64? = 1234) throws
+    func reason(_ id: Int64?, _ environment: Environment, configured: Int64? = 1234) throws
       -> Rejection.Reason?
     {
       let payload = lab.notification {

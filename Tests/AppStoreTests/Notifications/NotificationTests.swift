@@ -151,8 +151,8 @@ struct NotificationTests {
     #expect(verified.payload.summary?.failedCount == 2 && verified.evidence.isEmpty)
   }
 
-  @Test(arguments: [("SANDBOX_b2158121", AppStoreEnvironment.sandbox), ("b2158121", .production)])
-  func `a token's id tells its environment`(id: String, environment: AppStoreEnvironment) throws {
+  @Test(arguments: [("SANDBOX_b2158121", Environment.sandbox), ("b2158121", .production)])
+  func `a token's id tells its environment`(id: String, environment: Environment) throws {
     let verdict = try lab.notification(.externalPurchaseToken) {
       $0.subtype = .activeTokenReminder
       var token = ExternalPurchaseToken()
@@ -170,7 +170,7 @@ struct NotificationTests {
       NotificationNotice(verified, of: 9)
         == NotificationNotice(
           publisherId: 9, uuid: NotificationLab.uuid, subtype: "ACTIVE_TOKEN_REMINDER",
-          environment: environment.rawValue, bundleId: "com.example", signedDate: verified.signedDate,
+          environment: environment, bundleId: "com.example", signedDate: verified.signedDate,
           kind: .tokenDue(NotificationNotice.Token(id: id, type: "SERVICES", createdAt: nil, expiresAt: 7))))
   }
 

@@ -1,3 +1,4 @@
+import Domain
 import Testing
 
 @testable import AppStore
@@ -5,13 +6,13 @@ import Testing
 /// Which publishers a notification belongs to.
 struct PublisherAppsTests {
   private func origin(
-    _ bundleId: String = "com.example", _ appAppleId: Int64? = 1234, _ environment: AppStoreEnvironment = .production
+    _ bundleId: String = "com.example", _ appAppleId: Int64? = 1234, _ environment: Environment = .production
   ) -> NotificationOrigin {
     NotificationOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: environment)
   }
 
   private func app(
-    _ appAppleId: Int64? = 1234, _ environments: Set<AppStoreEnvironment> = [.production, .sandbox],
+    _ appAppleId: Int64? = 1234, _ environments: Set<Environment> = [.production, .sandbox],
     bundleId: String = "com.example"
   ) -> AcceptedApps.App {
     AcceptedApps.App(bundleId: bundleId, appAppleId: appAppleId, environments: environments)

@@ -179,7 +179,7 @@ struct AccessTests {
   @Test func `only production needs no permission`() {
     for (environment, isGranted) in [
       ("Production", true), ("Sandbox", false), ("Xcode", false), ("production", false), ("", false),
-    ] {
+    ] as [(Environment, Bool)] {
       let purchase = TestPurchases.purchase(
         TestPurchases.transaction("1", .nonConsumable, "lifetime", in: environment))
       #expect(access(purchase).isGranted == isGranted)

@@ -20,7 +20,7 @@ struct EntitlementsTests {
   }
 
   private func subscription(
-    _ original: OriginalTransactionId, in environment: String = "Production", bought: Double = 20, expires: Double,
+    _ original: OriginalTransactionId, in environment: Environment = "Production", bought: Double = 20, expires: Double,
     revoked: Double? = nil, _ product: ProductId = "monthly"
   ) -> Purchase {
     TestPurchases.purchase(
@@ -30,7 +30,7 @@ struct EntitlementsTests {
   }
 
   private func lifetime(
-    _ original: OriginalTransactionId, in environment: String = "Production", _ product: ProductId = "lifetime"
+    _ original: OriginalTransactionId, in environment: Environment = "Production", _ product: ProductId = "lifetime"
   )
     -> Purchase
   {

@@ -41,6 +41,7 @@ struct IdentifierTests {
     try check(EndpointId.self)
     try check(OfferId.self)
     try check(ProductId.self)
+    try check(Environment.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

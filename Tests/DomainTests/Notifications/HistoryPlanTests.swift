@@ -9,7 +9,7 @@ struct HistoryPlanTests {
   private let plan = HistoryPlan(interval: hour)
 
   private func source(
-    _ environment: String = "Production", read: Int64? = nil, posted: Int64? = nil, silence: Int64? = nil
+    _ environment: Environment = "Production", read: Int64? = nil, posted: Int64? = nil, silence: Int64? = nil
   ) -> NotificationSource {
     NotificationSource(
       publisherId: 1, bundleId: "com.example.app", environment: environment, readThrough: read.map { Self.now - $0 },
@@ -18,7 +18,7 @@ struct HistoryPlanTests {
 
   @Test func `an app that nobody has read is due, with all that Apple has`() {
     #expect(plan.isDue(source(), now: Self.now))
-    for (environment, days) in [("Production", Int64(180)), ("Sandbox", 30)] {
+    for (environment, days) in [(Environment.production, Int64(180)), (.sandbox, 30)] {
       let range = plan.range(of: source(environment), now: Self.now)
       #expect(range.end == Self.now)
       // A little less, so that Apple does not refuse it where the clocks differ.

@@ -19,7 +19,7 @@ struct IapticAnswerTests {
     offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
 
   private func purchase(
-    _ id: OriginalTransactionId = "1", owner: CustomerId? = "alice", in environment: String = "Production",
+    _ id: OriginalTransactionId = "1", owner: CustomerId? = "alice", in environment: Environment = "Production",
     expires: Int64 = 1000,
     token: String? = nil, offerType: Int32? = nil
   ) -> Purchase {
@@ -34,7 +34,7 @@ struct IapticAnswerTests {
       key, transactions: [facts], owner: owner.map { Owner(customerId: $0, subscriptionId: 1) })!
   }
 
-  private func local(_ id: OriginalTransactionId = "1", in environment: String = "Production") -> LocalPurchase {
+  private func local(_ id: OriginalTransactionId = "1", in environment: Environment = "Production") -> LocalPurchase {
     LocalPurchase(
       key: PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: id),
       transactionId: id.firstTransaction,
@@ -51,7 +51,7 @@ struct IapticAnswerTests {
 
   private func answer(
     _ states: [DoorResult.State], _ known: [Purchase], customer: CustomerId? = "alice", token: String? = nil,
-    others: [Purchase] = [], receipt: AppReceipt? = nil, in environment: String = "Production"
+    others: [Purchase] = [], receipt: AppReceipt? = nil, in environment: Environment = "Production"
   ) -> IapticAnswer {
     let purchases = states.indices.map { local("\($0 + 1)", in: environment) }
     return IapticAnswer(

@@ -70,7 +70,8 @@ struct PlayFabAnswerTests {
     let others = [(7, "Production", "1a", ""), (7, "Production", "1", "b"), (7, "Production", "2", "a")]
     let ids = (keys + others).map { publisher, environment, id, product in
       PlayFabItem.instanceId(
-        PurchaseKey(publisherId: Int64(publisher), environment: environment, originalTransactionId: "\(id)"),
+        PurchaseKey(
+          publisherId: Int64(publisher), environment: Environment(environment), originalTransactionId: "\(id)"),
         ProductId(product))
     }
     #expect(Set(ids).count == ids.count)

@@ -39,7 +39,7 @@ struct LocalEvidenceTests {
   }
 
   @Test(arguments: [("ProductionSandbox", "Sandbox"), ("ProductionVPP", "Production"), (nil, "Production")])
-  func `the type tells the environment`(type: String?, expected: String) throws {
+  func `the type tells the environment`(type: String?, expected: Environment) throws {
     #expect(try evidence(receipt([entry("1")], type: type)).environment == expected)
   }
 

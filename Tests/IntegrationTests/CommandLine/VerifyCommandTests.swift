@@ -1,4 +1,5 @@
 import AppStore
+import Domain
 import EventLoop
 import Fleets
 import Foundation
@@ -170,7 +171,7 @@ struct VerifyCommandTests {
       let apps = AcceptedApps([
         AcceptedApps.App(
           bundleId: bundle ?? bundleId ?? "", appAppleId: appAppleId,
-          environments: [AppStoreEnvironment(rawValue: env ?? environment ?? "")])
+          environments: [Environment(env ?? environment ?? "")])
       ])
       let jws = try fixtures.text(file)
       return switch method {

@@ -39,16 +39,16 @@ struct LedgerOfPurchases {
       webhooks: [])
   }
 
-  nonisolated static func key(_ original: String, in environment: String = "Production") -> PurchaseKey {
+  nonisolated static func key(_ original: String, in environment: Environment = "Production") -> PurchaseKey {
     PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: OriginalTransactionId(original))
   }
 
   /// Registers a purchase for a customer, as a worker does.
   @discardableResult
   func register(
-    _ original: String, for customer: CustomerId, transaction: String? = nil, in environment: String = "Production",
-    product: ProductId = "monthly", kind: ProductKind = .autoRenewable, endsIn days: Int64 = 9,
-    as id: SynchronizationId? = nil,
+    _ original: String, for customer: CustomerId, transaction: String? = nil,
+    in environment: Environment = "Production", product: ProductId = "monthly", kind: ProductKind = .autoRenewable,
+    endsIn days: Int64 = 9, as id: SynchronizationId? = nil,
     _ job: Job.Kind = .registration, publisher: Publisher = publisher()
   ) async throws -> Finalized {
     let transaction = transaction ?? original

@@ -12,7 +12,7 @@ import Testing
 )
 @LoopActor
 struct NotificationSourcesTests {
-  private static let app = (publisherId: Int64(1), bundleId: "com.example.app", environment: "Production")
+  private static let app = (publisherId: Int64(1), bundleId: "com.example.app", environment: Environment.production)
 
   private func state(_ sources: NotificationSources) async throws -> NotificationSources.State {
     try #require(try await sources.states(of: [Self.app]).first)

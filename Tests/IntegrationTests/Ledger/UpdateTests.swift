@@ -177,7 +177,8 @@ struct UpdateTests {
         _ = try await lab.workers[0].finalize(try CommitLab.request("s\(id)", customer, id, of: id))
       }
       let store = NotificationStore(lab.clients[0])
-      func notice(_ uuid: String, _ download: String?, in environment: String = "Production") -> NotificationNotice {
+      func notice(_ uuid: String, _ download: String?, in environment: Environment = .production) -> NotificationNotice
+      {
         NotificationNotice(
           publisherId: 7, uuid: uuid, environment: environment, bundleId: "com.example", signedDate: CommitLab.now,
           kind: .consentRescinded(appTransactionId: download))

@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 import EventLoop
 import FoundationEssentials
 import HTTP
@@ -41,7 +42,7 @@ extension RunningSimulator {
   }
 
   /// The payload of a transaction that the simulator has signed.
-  func verified(_ jws: String, in environment: AppStoreEnvironment = .production) throws -> TransactionPayload {
+  func verified(_ jws: String, in environment: Environment = .production) throws -> TransactionPayload {
     let app = AcceptedApps.App(bundleId: Self.app.bundleId, environments: [environment])
     return try #require(try signedDataVerifier().transaction(jws, expecting: AcceptedApps([app])).payload)
   }

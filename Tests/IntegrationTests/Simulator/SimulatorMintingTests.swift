@@ -107,7 +107,7 @@ struct SimulatorMintingTests {
 }
 
 extension Scenario {
-  fileprivate var environment: AppStoreEnvironment {
+  fileprivate var environment: Environment {
     [.sandboxOnly, .unauthorizedInProduction, .wrongEnvironment].contains(self) ? .sandbox : .production
   }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 
 /// Distinct signed subscription transactions, shaped as Apple's are: a chain of three certificates in the header, a
 /// payload of 25 fields.

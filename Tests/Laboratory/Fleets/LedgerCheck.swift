@@ -158,7 +158,7 @@ public struct LedgerCheck {
     struct State: Decodable, Equatable {
       let accessGranted: Bool
       let billingProblem: Bool
-      let environment: String
+      let environment: Environment
       let expiresAt: String?
       let willRenew: Bool?
     }

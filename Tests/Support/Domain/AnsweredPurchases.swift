@@ -17,7 +17,7 @@ package enum AnsweredPurchases {
 
   package static func transaction(
     _ id: TransactionId = "101", of original: OriginalTransactionId = "100", _ product: ProductId = "monthly",
-    _ kind: ProductKind = .autoRenewable, in environment: String = "Production", bought: Int64 = now - 10 * day,
+    _ kind: ProductKind = .autoRenewable, in environment: Environment = "Production", bought: Int64 = now - 10 * day,
     expires: Int64? = now + 20 * day
   ) -> TransactionFacts {
     TransactionFacts(

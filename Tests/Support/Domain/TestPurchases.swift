@@ -9,7 +9,7 @@ package enum TestPurchases {
   package static func at(_ days: Double) -> Int64 { start + Int64(days * Double(day)) }
 
   package static func key(
-    _ original: OriginalTransactionId = "1", in environment: String = "Production", of publisher: Int64 = 7
+    _ original: OriginalTransactionId = "1", in environment: Environment = "Production", of publisher: Int64 = 7
   )
     -> PurchaseKey
   {
@@ -20,7 +20,7 @@ package enum TestPurchases {
   package static func transaction(
     _ id: TransactionId = "1", of original: OriginalTransactionId = "1", _ kind: ProductKind = .autoRenewable,
     _ product: ProductId = "monthly",
-    in environment: String = "Production", bought: Double = 0, expires: Double? = nil, revoked: Double? = nil,
+    in environment: Environment = "Production", bought: Double = 0, expires: Double? = nil, revoked: Double? = nil,
     isUpgraded: Bool = false, ownership: String? = "PURCHASED", token: String? = nil, signed: Double? = nil,
     digest: UInt8 = 0
   ) -> TransactionFacts {
@@ -32,7 +32,7 @@ package enum TestPurchases {
   }
 
   package static func renewal(
-    of original: OriginalTransactionId = "1", in environment: String = "Production", willRenew: Bool? = nil,
+    of original: OriginalTransactionId = "1", in environment: Environment = "Production", willRenew: Bool? = nil,
     grace: Double? = nil,
     isInRetry: Bool? = nil, signed: Double, digest: UInt8 = 0
   ) -> RenewalFacts {

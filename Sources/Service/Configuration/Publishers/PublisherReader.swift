@@ -139,7 +139,7 @@ struct PublisherReader {
     guard let key else { return nil }  // noted above
     return Publisher.App(
       bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
-      privateKey: key, environments: environments, isReleased: isReleased)
+      privateKey: key, environments: environments.map(Environment.init(_:)), isReleased: isReleased)
   }
 
   /// Whether Apple gives out such bundle ids (App Store Connect, *Add an app*).

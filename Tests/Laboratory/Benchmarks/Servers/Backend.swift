@@ -26,7 +26,7 @@ final class Backend {
   static let keyPrefix = "cs:"
   static let sweepAfter = Duration.seconds(3600)
   /// The places where a worker would ask Apple, with a budget that never runs out.
-  static let places = ["Production", "Sandbox"].map {
+  static let places = [Environment.production, .sandbox].map {
     CallPlace(
       bundleId: "com.example.app", environment: $0,
       budgets: ["transaction-info", "subscription-statuses"].map { CallBudget(endpoint: $0, perSecond: 100_000) })
