@@ -12,8 +12,8 @@ OPENAPI = ROOT / "docs" / "reference" / "openapi.yaml"
 REQUIREMENTS = ROOT / "ops" / "contract" / "requirements.txt"
 PYTHON = PrivatePython("contract-python", REQUIREMENTS, "checks the HTTP API with Schemathesis")
 SEED = 17
-EXAMPLES = 100
-SECONDS = 300
+EXAMPLES = 50
+SECONDS = 900
 
 
 def check_contract(system):

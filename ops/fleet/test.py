@@ -12,6 +12,7 @@ from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
 from fleet.charts import RENDERED, check_chart
 from fleet.contract import PYTHON, check_contract
+from fleet.lanes import record, run_lanes
 from fleet.lines import check_lines, is_script
 from fleet.pods import Pods
 from fleet.processes import Processes, Stopped
@@ -25,11 +26,13 @@ CLIENTS = ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py
 
 
 class Parts:
-    """How long each part of a run took, and with what the last one ended."""
+    """How long each part of a run took, and with what the tests ended."""
 
     def __init__(self):
+        self.start = time.monotonic()
         self.times = []
-        self.summary = None
+        # What each run of swift test ended with.
+        self.summaries = []
 
     @contextlib.contextmanager
     def part(self, name):
@@ -40,7 +43,7 @@ class Parts:
             self.times.append((name, time.monotonic() - start))
 
     def table(self):
-        rows = [*self.times, ("all", sum(seconds for _, seconds in self.times))]
+        rows = [*self.times, ("all, by the clock", time.monotonic() - self.start)]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"  {name.ljust(width)}  {seconds / 60:5.1f} min" for name, seconds in rows)
 
@@ -133,7 +136,6 @@ def test(arguments, parts):
     only_chart = arguments == ["--chart"]
     only_documents = arguments[:1] == ["--documents"]
     is_whole = not arguments and not options
-    # swift test reads the manifest again, and must find the same settings as swift build.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     with parts.part("checks of the sources"):
         check_scripts()
@@ -163,21 +165,61 @@ def test(arguments, parts):
     if is_whole or only_chart:
         check("the chart's configuration",
               [COUNTERSIGN, "check-config", "--config", RENDERED / "config" / "countersign.json"])
-    if is_whole or only_documents:
+    if is_whole:
+        # Tests wait for each other, for restarts and for pauses more than for the processor.
+        with parts.part("the tests"):
+            for lanes in LANES:
+                run_lanes(lanes, parts)
+        return 0
+    if only_documents:
         with parts.part("the commands of the documents"):
             walk(arguments[1:])
-    if only_documents:
         return 0
-    if is_whole or only_contract or only_chart:
-        check_as_strangers(parts, contract=not only_chart, chart=not only_contract)
     if only_contract or only_chart:
+        check_as_strangers(parts, contract=only_contract, chart=only_chart)
         return 0
-    with Processes(ROOT / ".countersign" / "test") as processes:
+    # One kind after the other. Unit tests keep every core busy, and an integration test beside them would exceed its
+    # time limits.
+    runs = [("swift test", arguments)] if arguments else [UNIT_TESTS, INTEGRATION_TESTS] + ([] if options else [
+        ("FleetTests", ["--filter", "FleetTests[.]"])])
+    return test_with_servers(ROOT / ".countersign" / "test", runs, parts, options, cluster)
+
+
+UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
+INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", AT_ONCE, TESTS_AT_ONCE])
+# What runs side by side. The rows of the fault table break their servers, so each lane of them has its own.
+LANES = (("strangers", "layers"), ("fleets", "faults-1", "faults-2"))
+
+
+def test_lane(name, parts):
+    """One part of a whole run, after the build."""
+    if name == "strangers":
+        with parts.part("the commands of the documents"):
+            walk([])
+        check_as_strangers(parts, contract=True, chart=True)
+        return 0
+    runs = {
+        "layers": [UNIT_TESTS, INTEGRATION_TESTS],
+        "fleets": [("FleetTests", ["--filter", "FleetTests[.]", "--skip", "ChaosTests"])],
+        "faults-1": [("the first rows of faults", ["--filter", "FleetTests[.]ChaosTests"])],
+        "faults-2": [("the other rows of faults", ["--filter", "FleetTests[.]ChaosTests"])],
+    }.get(name)
+    if not runs:
+        raise Failure(f"--lane takes one of {', '.join(name for lanes in LANES for name in lanes)}")
+    if name.startswith("faults-"):
+        os.environ["COUNTERSIGN_TEST_FAULTS"] = name.removeprefix("faults-")
+    return test_with_servers(ROOT / ".countersign" / f"test-{name}", runs, parts)
+
+
+def test_with_servers(folder, runs, parts, options=(), cluster=False):
+    """Starts servers in a folder and runs Swift tests with them: pairs of a name and the arguments of swift test."""
+    with Processes(folder) as processes:
         with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
             print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
             processes.forget_servers()
             servers = processes.start_servers(cluster)
-        environment = building | {
+        # swift test reads the manifest again, and must find the same settings as swift build.
+        environment = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {}) | {
             # These names do not configure a role, because the roles that the tests start inherit them.
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
@@ -186,23 +228,14 @@ def test(arguments, parts):
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
-        # One kind after the other. Unit tests keep every core busy, and so do the tests that break fleets. An
-        # integration test beside them would exceed its time limits.
-        kinds = ["IntegrationTests"] + ([] if options else ["FleetTests"])
-        runs = [("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])]
-        runs += [(kind, ["--filter", kind + "[.]"]) for kind in kinds]
-        if arguments:
-            runs = [("swift test", arguments)]
-        for name, run_arguments in runs:
-            # All tests use Swift Testing; XCTest would only report that it has none.
-            command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *run_arguments]
-            if name == "IntegrationTests":
-                command += [AT_ONCE, TESTS_AT_ONCE]
+        for name, arguments in runs:
+            # All tests use Swift Testing; XCTest would only report that it has none. Several lanes use one build.
+            command = ["swift", "test", "--skip-build", "--ignore-lock", "--disable-xctest", *options, *arguments]
             with parts.part(name):
                 status = run(command, environment, parts)
             if status != 0:
                 return status
-        return 0
+    return 0
 
 
 def check_as_strangers(parts, contract, chart):
@@ -233,10 +266,7 @@ def check_as_strangers(parts, contract, chart):
 
 
 def run(command, environment, parts):
-    """Runs swift test, and keeps its summary back: it is the last line, behind how long each part took."""
-    if parts.summary:
-        print(parts.summary, end="", flush=True)
-        parts.summary = None
+    """Runs swift test, and keeps its summary back: it comes last, behind how long each part took."""
     print(f"Testing ({' '.join(command)}) …", flush=True)
     # In a session of its own, so that one signal stops it with all processes that it has started.
     tests = subprocess.Popen(
@@ -244,11 +274,8 @@ def run(command, environment, parts):
         errors="replace", start_new_session=True)
     try:
         for line in tests.stdout:
-            if parts.summary:
-                print(parts.summary, end="", flush=True)
-                parts.summary = None
             if " Test run with " in line:
-                parts.summary = line
+                parts.summaries.append(line)
             else:
                 print(line, end="", flush=True)
         return tests.wait()
@@ -263,11 +290,10 @@ def run(command, environment, parts):
 
 def main():
     parts = Parts()
+    arguments = sys.argv[1:]
+    lane = arguments[1] if arguments[:1] == ["--lane"] and len(arguments) == 2 else None
     try:
-        status = test(sys.argv[1:], parts)
-        print(f"\nTime of each part:\n{parts.table()}\n", flush=True)
-        if parts.summary:
-            print(parts.summary, end="", flush=True)
+        status = test_lane(lane, parts) if lane else test(arguments, parts)
         return status if status >= 0 else 128 - status
     except Failure as failure:
         print(f"\nops/test: {failure}", file=sys.stderr, flush=True)
@@ -277,6 +303,12 @@ def main():
     except Stopped as stopped:
         print("\nops/test: stopped", file=sys.stderr, flush=True)
         return 128 + stopped.number
+    finally:
+        if lane:
+            record(lane, parts)
+        else:
+            print(f"\nTime of each part:\n{parts.table()}\n")
+            print("".join(parts.summaries), end="", flush=True)
 
 
 if __name__ == "__main__":

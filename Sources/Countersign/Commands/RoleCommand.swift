@@ -3,6 +3,7 @@ import Crypto
 import Domain
 import Doors
 import EventLoop
+import FoundationEssentials
 import Glibc
 import Observability
 import Service
@@ -53,6 +54,8 @@ extension Command {
       if let keys { context.secretKeys = keys }
       let role = try make(context)
       let signals = StopSignals()
+      let systemd = SystemdNotifier(ProcessInfo.processInfo.environment)
+      defer { systemd?.close() }
       let watch = ConfigurationWatch(context, user, configuration, held) {
         try LoadedConfiguration(arguments, command: name, after: $0)
       }
@@ -68,9 +71,11 @@ extension Command {
       await context.starting.end(within: .seconds(3))
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")
+      systemd?.started()
       await signals.first()
       let grace = configuration.settings.shutdownGrace
       log.info("stopping", ["graceSeconds": .double(grace.inSeconds)])
+      systemd?.stopping()
       watch.close()
       await role.stop(grace: grace)
       reload.close()
