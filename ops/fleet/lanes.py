@@ -1,5 +1,6 @@
 """Runs parts of ops/test side by side, each in a process of its own, with servers of its own."""
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,8 +20,8 @@ class Lane:
         self.results.unlink(missing_ok=True)
         with self.output.open("wb") as output:
             self.popen = subprocess.Popen(
-                [sys.executable, ROOT / "ops" / "test", "--lane", name], cwd=ROOT, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT)
+                [sys.executable, "-B", "-m", "fleet.test", "--lane", name], cwd=ROOT, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": str(ROOT / "ops")})
 
     def show(self):
         print(f"\n== {self.name} ==", flush=True)

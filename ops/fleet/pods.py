@@ -28,24 +28,36 @@ def without_password(url):
 class Pods:
     """A release of the chart beside a running system, whose servers, simulator and receiver it shares."""
 
-    def __init__(self, system):
+    def __init__(self, system, config=None):
+        """
+        config: sections of the configuration file, besides those that name what the system shares
+        """
         self.system = system
         self.folder = system.folder / "chart"
+        self.config = config or {}
         self.pods = {}
         self.listen = {}
+        # What KEDA asks Prometheus.
+        self.query = None
 
     def play(self):
         """One purchase, from the rendered chart to the webhook."""
-        shutil.rmtree(self.folder, ignore_errors=True)
         with Step("the pods of the chart"):
-            self.render()
-            self.migrate()
+            self.prepare()
             for role in ("gateway", "worker", "notifier"):
                 self.start(role)
         self.buy()
         for role in ("gateway", "worker", "notifier"):
             self.end(role)
-        shutil.rmtree(self.folder)
+        self.remove()
+
+    def prepare(self):
+        self.remove()
+        self.render()
+        self.migrate()
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def render(self):
         configuration = self.system.configuration
@@ -60,7 +72,8 @@ class Pods:
                 "ledger": {"url": ledger, "keysFile": "../keys/ledger-keys.json"},
                 "appStore": own["appStore"],
                 "notifier": {"allowsInsecureEndpoints": True, "allowedNetworks": ["127.0.0.0/8"]},
-            },
+            } | self.config,
+            "worker": {"autoscaling": {"enabled": True}},
             "ledgerKeys": [{"secret": "countersign-ledger-keys"}],
         }
         publisher = {
@@ -91,7 +104,8 @@ class Pods:
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if run.returncode != 0:
             raise Failure(f"the chart could not be laid out:\n{run.stdout}{run.stderr}")
-        self.pods = json.loads(run.stdout)
+        told = json.loads(run.stdout)
+        self.pods, self.query = told["pods"], told["query"]
 
     def command(self, role):
         """The command of a pod, with its paths where they are on this machine."""
@@ -105,20 +119,22 @@ class Pods:
         if run.returncode != 0:
             raise Failure(f"the migration of the chart ended with status {run.returncode}:\n{run.stderr}")
 
-    def start(self, role):
-        listen = self.listen[role] = f"127.0.0.1:{free_ports(1)[0]}"
-        process = self.system.processes.start(
-            f"chart {role}", self.command(role),
+    def start(self, name):
+        """Starts a pod: `worker`, or another one, such as `worker 2`."""
+        role = name.split()[0]
+        pod = self.pods[name] = dict(self.pods[role])
+        listen = self.listen[name] = f"127.0.0.1:{free_ports(1)[0]}"
+        process = pod["process"] = self.system.processes.start(
+            f"chart {name}", self.command(role),
             self.system.configuration.environment({f"COUNTERSIGN_{role.upper()}_LISTEN": listen}))
         process.address = f"http://{listen}"
-        self.pods[role]["process"] = process
-        for path in self.pods[role]["probes"]:
-            wait_until(f"{path} of the chart's {role}", lambda path=path: self.ask(role, "GET", path)[0] == 200,
+        for path in pod["probes"]:
+            wait_until(f"{path} of the chart's {name}", lambda path=path: self.ask(name, "GET", path)[0] == 200,
                        SECONDS, failed=process.ended)
 
-    def ask(self, role, method, path, body=None):
+    def ask(self, name, method, path, body=None):
         """The status and the body of an answer; status 0 without one."""
-        host, _, port = self.listen[role].rpartition(":")
+        host, _, port = self.listen[name].rpartition(":")
         link = http.client.HTTPConnection(host, int(port), timeout=10)
         try:
             link.request(method, path, body, {"X-Publisher-Token": TOKEN, "Content-Type": "application/json"})
@@ -144,15 +160,19 @@ class Pods:
             if f"\n{metric}\n" not in text:
                 raise Failure(f"the chart's worker does not tell {metric}")
 
-    def end(self, role):
-        """SIGTERM, after the pause. The kubelet would kill it at the end of its grace period."""
-        pod = self.pods[role]
+    def end(self, name, is_told=False):
+        """SIGTERM, after the pause. The kubelet would kill it at the end of its grace period.
+
+        is_told: whether it has the signal already
+        """
+        pod = self.pods[name]
         process = pod["process"]
-        process.popen.terminate()
+        if not is_told:
+            process.popen.terminate()
         try:
             status = process.popen.wait(pod["grace"] - pod["pause"])
         except subprocess.TimeoutExpired:
-            raise Failure(f"the chart's {role} did not end in its grace period") from None
+            raise Failure(f"the chart's {name} did not end in its grace period") from None
         if status != 0:
-            raise Failure(f"the chart's {role} ended with status {status}")
+            raise Failure(f"the chart's {name} ended with status {status}")
         process.reported = True

@@ -17,6 +17,7 @@ from fleet.lines import check_lines, is_script
 from fleet.pods import Pods
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
+from fleet.scaling import scale
 from fleet.system import System
 from fleet.walk import walk
 
@@ -254,6 +255,8 @@ def check_as_strangers(parts, contract, chart):
             if chart:
                 with parts.part("the pods of the chart"):
                     Pods(system).play()
+                with parts.part("workers that follow the query of KEDA"):
+                    scale(system)
             if contract:
                 with parts.part("ops/examples"):
                     for example in CLIENTS:

@@ -44,7 +44,8 @@ enum ConnectParameters {
   /// stands still in the middle of a transaction, so that its locks do not hold up others.
   static func settings(_ endpoint: PostgresEndpoint) -> [(name: String, value: String)] {
     [
-      ("TimeZone", "UTC"), ("jit", "off"), ("idle_in_transaction_session_timeout", "10000"),
+      ("TimeZone", "UTC"), ("jit", "off"),
+      ("idle_in_transaction_session_timeout", "\(endpoint.idleInTransactionTimeout.wholeMilliseconds)"),
       ("lock_timeout", "\(endpoint.lockTimeout.wholeMilliseconds)"),
     ] + endpoint.sessionSettings
   }

@@ -27,6 +27,9 @@ public struct PostgresEndpoint: Sendable, CustomStringConvertible {
   public var replyTimeout: Duration = .seconds(15)
   /// The time that a statement waits for one lock (`lock_timeout`).
   public var lockTimeout: Duration = .seconds(2)
+  /// The time after which the server rolls back for a client that stands still in the middle of a transaction
+  /// (`idle_in_transaction_session_timeout`).
+  public var idleInTransactionTimeout: Duration = .seconds(10)
   /// More settings of each session, such as `enable_seqscan` with `off`. Neither part has spaces or backslashes.
   public var sessionSettings: [(name: String, value: String)] = []
   /// The name that PostgreSQL shows in its list of sessions.

@@ -20,11 +20,13 @@ enum LedgerDatabase {
     try await servers.dropDatabase(name)
   }
 
-  /// An endpoint of the tests: all of them share few cores, so a late reply has not met a failed server.
+  /// An endpoint of the tests: all of them share few cores, so a late reply has not met a failed server,
+  /// and a transaction that waits for its turn on the loop has not met a failed client.
   static func endpoint(_ url: String) throws -> PostgresEndpoint {
     var endpoint = try PostgresEndpoint(url: url, password: nil, caFile: nil)
     endpoint.connectTimeout = .seconds(300)
     endpoint.replyTimeout = .seconds(300)
+    endpoint.idleInTransactionTimeout = .seconds(300)
     return endpoint
   }
 

@@ -3,7 +3,7 @@
     pods.py VALUES SECRETS FOLDER
 
 VALUES is a JSON file. SECRETS has a folder for each Secret, with its files. A pod's files come to FOLDER/NAME. It
-prints what a kubelet needs to know of each pod, as JSON.
+prints what a kubelet needs to know of each pod, and the query of the autoscaler, as JSON.
 """
 import json
 import pathlib
@@ -41,7 +41,8 @@ def main(values, secrets, folder):
                        for name in ("startupProbe", "livenessProbe", "readinessProbe") if name in container],
             "grace": pod["spec"].get("terminationGracePeriodSeconds", 30),
             "pause": container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)}
-    print(json.dumps(told))
+    scaled = named(objects, "ScaledObject")["spec"]
+    print(json.dumps({"pods": told, "query": scaled["triggers"][0]["metadata"]["query"]}))
 
 
 if __name__ == "__main__":
