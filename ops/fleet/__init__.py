@@ -1,4 +1,4 @@
-"""The parts of ops/run, ops/test and the other scripts."""
+"""The parts of ops/run and ops/servers, on which the tools of developers in `ops/development` stand, too."""
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

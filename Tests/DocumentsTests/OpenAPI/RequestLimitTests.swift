@@ -13,7 +13,7 @@ import Transport
 
 /// Each text of a request is taken at the limit that docs/reference/openapi.yaml names, and refused beyond it.
 ///
-/// That every text has a limit there is checked by ops/tests/test_openapi.py.
+/// That every text has a limit there is checked by ops/development/tests/test_openapi.py.
 struct RequestLimitTests {
   private let file: OpenAPIFile
 

@@ -55,7 +55,7 @@ enum TLSPeerTarget: CaseIterable {
   }
 }
 
-/// A TLS server in front of RabbitMQ or Redis: `ops/fleet/tls_peer.py`.
+/// A TLS server in front of RabbitMQ or Redis: `ops/development/tls_peer.py`.
 @LoopActor
 final class TLSPeer {
   /// A handshake that has succeeded.
@@ -109,7 +109,7 @@ final class TLSPeer {
       return try write(key.pem + (try authority.issue(profile, for: key)).pem, names[0] + ".pem")
     }
     let servers = TestServers.current!
-    var words = ["python3", "-B", Repository.root + "/ops/fleet/tls_peer.py", "--to", target.address]
+    var words = ["python3", "-B", Repository.root + "/ops/development/tls_peer.py", "--to", target.address]
     words += ["--pem", try pem(names)]
     for name in named { words += ["--named", "\(name)=\(try pem([name]))"] }
     if TestServers.usesTLS { words += ["--to-ca", servers.certificateFile("ca.pem")] }

@@ -15,7 +15,7 @@ import Transport
 enum FuzzReaders {
   private static let now: Int64 = 1_790_000_000_000
 
-  /// A publisher with every door. ops/fleet/fuzz.py knows its credentials.
+  /// A publisher with every door. ops/development/fuzz.py knows its credentials.
   private static let publishers = Publishers([
     Publisher(
       id: 7, customers: .open, tokenHashes: [hash("token-of-publisher-7")],

@@ -1,0 +1,318 @@
+"""ops/test: all checks. The last output is the time of each part and the summary of swift test."""
+import contextlib
+import os
+import pathlib
+import py_compile
+import subprocess
+import sys
+import tempfile
+import time
+
+from development.charts import RENDERED, check_chart
+from development.contract import PYTHON, check_contract
+from development.lanes import record, run_lanes
+from development.lines import check_lines, is_script
+from development.pods import Pods
+from development.scaling import scale
+from development.walk import walk
+from fleet import COUNTERSIGN, ROOT, Failure
+from fleet.build import build
+from fleet.processes import Processes, Stopped
+from fleet.run import put_customer
+from fleet.system import System
+
+EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
+EXAMPLES = ROOT / "ops" / "examples"
+CLIENTS = ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py", "iaptic.py")
+
+
+class Parts:
+    """How long each part of a run took, and with what the tests ended."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.times = []
+        # What each run of swift test ended with.
+        self.summaries = []
+
+    @contextlib.contextmanager
+    def part(self, name):
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.times.append((name, time.monotonic() - start))
+
+    def table(self):
+        rows = [*self.times, ("all, by the clock", time.monotonic() - self.start)]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"  {name.ljust(width)}  {seconds / 60:5.1f} min" for name, seconds in rows)
+
+
+def check(what, command):
+    print(f"Checking {what} …", flush=True)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERSIGN_")}
+    status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode
+    if status != 0:
+        raise Failure(f"{' '.join(str(word) for word in command)} ended with status {status}; its messages are above")
+
+
+def check_scripts():
+    print("Checking the scripts …", flush=True)
+    mistakes = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in sorted(path for path in (ROOT / "ops").rglob("*") if path.is_file()):
+            if path.suffix == ".py" or is_script(path, b"python3"):
+                try:
+                    py_compile.compile(str(path), cfile=str(pathlib.Path(scratch) / "compiled"), doraise=True)
+                except py_compile.PyCompileError as error:
+                    mistakes.append(error.msg)
+            elif is_script(path, b"bash"):
+                run = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
+                if run.returncode != 0:
+                    mistakes.append(run.stderr)
+    if mistakes:
+        raise Failure("\n".join(mistakes))
+
+
+def check_imports():
+    """The executable uses only FoundationEssentials: the rest of Foundation takes 7 MiB of each process."""
+    print("Checking the imports …", flush=True)
+    sources = sorted((ROOT / "Sources").rglob("*.swift"))
+    whole = [str(path.relative_to(ROOT)) for path in sources
+             if any(line.split()[-2:] == ["import", "Foundation"] for line in path.read_text().splitlines())]
+    if whole:
+        raise Failure(f"{', '.join(whole)}: import FoundationEssentials instead of Foundation")
+
+
+def sanitized(arguments):
+    """Splits `--sanitize=thread|address` from the arguments; returns the options of the build, and the rest."""
+    kinds = [word.split("=", 1)[1] for word in arguments if word.startswith("--sanitize=")]
+    rest = [word for word in arguments if not word.startswith("--sanitize=")]
+    if not kinds:
+        return [], rest
+    if kinds not in (["thread"], ["address"]):
+        raise Failure("--sanitize takes thread or address")
+    # The build is optimized, because otherwise the tests of large bodies would exceed their time limits. There are no
+    # fleet tests, because a sanitizer cannot report on a process that a test kills.
+    options = ["-c", "release", "-Xswiftc", "-enable-testing", "--sanitize", kinds[0],
+               "--scratch-path", str(ROOT / ".build" / kinds[0])]
+    return options, rest
+
+
+# All integration tests share one loop. If they all begin at once, each waits for a minute for its turn there, and one
+# that opens a connection meets its own time limits. Few at once end as soon.
+AT_ONCE = "--experimental-maximum-parallelization-width"
+TESTS_AT_ONCE = "24"
+
+
+def test_layer(layer, arguments, parts):
+    """Builds the tests of one layer with what they need, and runs them; unit tests need no servers."""
+    folder = ROOT / "Tests" / f"{layer}Tests"
+    layers = sorted(path.name.removesuffix("Tests") for path in folder.parent.glob("*Tests"))
+    if not folder.is_dir() or layer in ("Integration", "Fleet"):
+        unit = [name for name in layers if name not in ("Integration", "Fleet")]
+        raise Failure(f"--layer takes one of {', '.join(unit)}")
+    environment = os.environ | {"COUNTERSIGN_LAYER": layer}
+    with parts.part("compiling"):
+        build("--build-tests", environment=environment)
+    with parts.part(folder.name):
+        return run(["swift", "test", "--skip-build", "--disable-xctest", *arguments], environment, parts)
+
+
+def test(arguments, parts):
+    if arguments[:1] == ["--layer"]:
+        return test_layer(arguments[1] if len(arguments) > 1 else "", arguments[2:], parts)
+    if "--tls" in arguments:
+        arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
+        # ops/servers and the tests read it, and so do the calls of ops/servers by the tests.
+        os.environ["COUNTERSIGN_TEST_TLS"] = "1"
+    cluster = "--cluster" in arguments
+    if cluster:
+        # Of the fleet tests, only the rows for several nodes.
+        arguments = [word for word in arguments if word != "--cluster"] or [
+            "--filter", "IntegrationTests[.]|FleetTests[.]ChaosTests"]
+    options, arguments = sanitized(arguments)
+    only_contract = arguments == ["--contract"]
+    only_chart = arguments == ["--chart"]
+    only_documents = arguments[:1] == ["--documents"]
+    is_whole = not arguments and not options
+    building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
+    with parts.part("checks of the sources"):
+        check_scripts()
+        check(
+            "what the scripts do",
+            [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/development/tests"])
+        check_imports()
+        print("Checking the length of lines …", flush=True)
+        check_lines()
+        check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
+    if is_whole or only_contract:
+        # This comes before the long parts, since it may need the network.
+        with parts.part("Schemathesis, installed"):
+            PYTHON.prepare()
+    if is_whole or only_chart:
+        with parts.part("the chart, without a cluster"):
+            check_chart()
+    with parts.part("compiling"):
+        if only_documents or only_chart:
+            build("--product", "countersign")
+        else:
+            build("--build-tests", *options, environment=building)
+        if options:
+            # This builds the executable without a sanitizer, and with jemalloc.
+            build("--product", "countersign")
+    check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
+    if is_whole or only_chart:
+        check("the chart's configuration",
+              [COUNTERSIGN, "check-config", "--config", RENDERED / "config" / "countersign.json"])
+    if is_whole:
+        # Tests wait for each other, for restarts and for pauses more than for the processor.
+        with parts.part("the tests"):
+            for lanes in LANES:
+                run_lanes(lanes, parts)
+        return 0
+    if only_documents:
+        with parts.part("the commands of the documents"):
+            walk(arguments[1:])
+        return 0
+    if only_contract or only_chart:
+        check_as_strangers(parts, contract=only_contract, chart=only_chart)
+        return 0
+    # One kind after the other. Unit tests keep every core busy, and an integration test beside them would exceed its
+    # time limits.
+    runs = [("swift test", arguments)] if arguments else [UNIT_TESTS, INTEGRATION_TESTS] + ([] if options else [
+        ("FleetTests", ["--filter", "FleetTests[.]"])])
+    return test_with_servers(ROOT / ".countersign" / "test", runs, parts, options, cluster)
+
+
+UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
+INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", AT_ONCE, TESTS_AT_ONCE])
+# What runs side by side. The rows of the fault table break their servers, so each lane of them has its own.
+LANES = (("strangers", "layers"), ("fleets", "faults-1", "faults-2"))
+
+
+def test_lane(name, parts):
+    """One part of a whole run, after the build."""
+    if name == "strangers":
+        with parts.part("the commands of the documents"):
+            walk([])
+        check_as_strangers(parts, contract=True, chart=True)
+        return 0
+    runs = {
+        "layers": [UNIT_TESTS, INTEGRATION_TESTS],
+        "fleets": [("FleetTests", ["--filter", "FleetTests[.]", "--skip", "ChaosTests"])],
+        "faults-1": [("the first rows of faults", ["--filter", "FleetTests[.]ChaosTests"])],
+        "faults-2": [("the other rows of faults", ["--filter", "FleetTests[.]ChaosTests"])],
+    }.get(name)
+    if not runs:
+        raise Failure(f"--lane takes one of {', '.join(name for lanes in LANES for name in lanes)}")
+    if name.startswith("faults-"):
+        os.environ["COUNTERSIGN_TEST_FAULTS"] = name.removeprefix("faults-")
+    return test_with_servers(ROOT / ".countersign" / f"test-{name}", runs, parts)
+
+
+def test_with_servers(folder, runs, parts, options=(), cluster=False):
+    """Starts servers in a folder and runs Swift tests with them: pairs of a name and the arguments of swift test."""
+    with Processes(folder) as processes:
+        with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
+            print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
+            processes.forget_servers()
+            servers = processes.start_servers(cluster)
+        # swift test reads the manifest again, and must find the same settings as swift build.
+        environment = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {}) | {
+            # These names do not configure a role, because the roles that the tests start inherit them.
+            "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
+            "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
+            "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
+            "COUNTERSIGN_TEST_LEDGER_URL": servers["COUNTERSIGN_LEDGER_URL"],
+        }
+        if options:
+            environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'development' / 'sanitizers' / 'leaks.txt'}"
+        for name, arguments in runs:
+            # All tests use Swift Testing; XCTest would only report that it has none. Several lanes use one build.
+            command = ["swift", "test", "--skip-build", "--ignore-lock", "--disable-xctest", *options, *arguments]
+            with parts.part(name):
+                status = run(command, environment, parts)
+            if status != 0:
+                return status
+    return 0
+
+
+def check_as_strangers(parts, contract, chart):
+    """Runs a fleet, and clients that know only the public contract and use common libraries for it.
+
+    contract: whether the clients run
+    chart: whether the pods of the Helm chart play a purchase beside the fleet
+    """
+    with Processes(ROOT / ".countersign" / "strangers") as processes:
+        system = System(processes)
+        try:
+            with parts.part("a fleet, started"):
+                system.start()
+                # PLAYFAB_SESSION_TICKET names this customer.
+                put_customer(system.configuration)
+            if chart:
+                with parts.part("the pods of the chart"):
+                    Pods(system).play()
+                with parts.part("workers that follow the query of KEDA"):
+                    scale(system)
+            if contract:
+                with parts.part("ops/examples"):
+                    for example in CLIENTS:
+                        check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
+                with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
+                    check_contract(system)
+        finally:
+            system.stop()
+            system.forget()
+
+
+def run(command, environment, parts):
+    """Runs swift test, and keeps its summary back: it comes last, behind how long each part took."""
+    print(f"Testing ({' '.join(command)}) …", flush=True)
+    # In a session of its own, so that one signal stops it with all processes that it has started.
+    tests = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        errors="replace", start_new_session=True)
+    try:
+        for line in tests.stdout:
+            if " Test run with " in line:
+                parts.summaries.append(line)
+            else:
+                print(line, end="", flush=True)
+        return tests.wait()
+    except Stopped:
+        tests.terminate()
+        try:
+            tests.wait(10)
+        except subprocess.TimeoutExpired:
+            tests.kill()
+        raise
+
+
+def main():
+    parts = Parts()
+    arguments = sys.argv[1:]
+    lane = arguments[1] if arguments[:1] == ["--lane"] and len(arguments) == 2 else None
+    try:
+        status = test_lane(lane, parts) if lane else test(arguments, parts)
+        return status if status >= 0 else 128 - status
+    except Failure as failure:
+        print(f"\nops/test: {failure}", file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Stopped as stopped:
+        print("\nops/test: stopped", file=sys.stderr, flush=True)
+        return 128 + stopped.number
+    finally:
+        if lane:
+            record(lane, parts)
+        else:
+            print(f"\nTime of each part:\n{parts.table()}\n")
+            print("".join(parts.summaries), end="", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The alert rules name metrics that exist, and each one names a runbook."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+sys.path.insert(0, str(ROOT / "ops"))
+
+from development import alerts  # noqa: E402
+
+
+class Alerts(unittest.TestCase):
+    def test_every_alert_has_its_metrics_and_its_runbook(self):
+        self.assertEqual(alerts.mistakes(), [])
+
+    def test_the_chart_has_the_same_alerts(self):
+        # Helm reads no file outside of its chart.
+        copy = ROOT / "ops" / "kubernetes" / "countersign" / "files" / "alerts.yml"
+        self.assertTrue(copy.read_bytes() == alerts.RULES.read_bytes(), f"cp {alerts.RULES} {copy}")
+
+    def test_an_unknown_metric_is_found(self):
+        rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"
+        self.assertNotEqual(alerts.mistakes(rules=rules), [])
+
+    def test_a_condition_that_nobody_exports_is_found(self):
+        form = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: {}\n"
+        silent = form.format("sum(increase(countersign_events_published_total[10m])) == 0")
+        sound = form.format("(sum(increase(countersign_events_published_total[10m])) or vector(0)) == 0")
+        self.assertTrue(any("a sum of nothing" in text for text in alerts.mistakes(rules=silent)))
+        self.assertFalse(any("a sum of nothing" in text for text in alerts.mistakes(rules=sound)))
+        gone = form.format('up{job="worker"} == 0')
+        self.assertTrue(any("has no up" in text for text in alerts.mistakes(rules=gone)))
+
+
+if __name__ == "__main__":
+    unittest.main()
