@@ -41,9 +41,11 @@ final class JobRunBench {
   private(set) var dependencies: JobRun.Dependencies!
 
   init() throws {
+    // No lease ends by itself, however busy the machine is.
     let settings = try ConfigurationFolder().settings(
       #"""
-      {"worker": {"concurrency": 8, "retryScheduleSeconds": [1, 31], "notFoundRetries": 1, "answerReuseSeconds": 3}}
+      {"worker": {"concurrency": 8, "retryScheduleSeconds": [1, 31], "notFoundRetries": 1, "answerReuseSeconds": 3,
+        "leaseSeconds": 600}}
       """#)
     publishers = Publishers([
       Publisher(

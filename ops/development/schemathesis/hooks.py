@@ -15,7 +15,7 @@ NOTIFICATIONS = (
     "/apple/notifications", "/1.0/in_app/subscriptions/apple/status_update_notification/{publisherId}")
 # A receipt whose signer nobody trusts: Cleeng's contract answers it 200, since it is one.
 RECEIPT = base64.b64encode(
-    (pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fixtures" / "authority" / "receipt.der").read_bytes()
+    (pathlib.Path(__file__).resolve().parents[3] / "Tests" / "Fixtures" / "authority" / "receipt.der").read_bytes()
 ).decode()
 
 
