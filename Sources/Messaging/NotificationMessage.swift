@@ -1,4 +1,5 @@
 public import AMQP
+public import Domain
 import JSON
 
 /// Tells a worker that the ledger has a notification of Apple's that nobody has applied.
@@ -19,10 +20,10 @@ public enum NotificationMessage {
   }
 
   /// Reads a delivery; `nil` for anything else.
-  public static func read(_ delivery: AMQPDelivery) -> (publisherId: Int64, uuid: String)? {
+  public static func read(_ delivery: AMQPDelivery) -> NotificationKey? {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let publisher = try? members.requiredInt64("publisherId"), let uuid = try? members.requiredString("uuid")
     else { return nil }
-    return (publisher, uuid)
+    return NotificationKey(publisherId: publisher, uuid: uuid)
   }
 }

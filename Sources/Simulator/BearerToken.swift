@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import FoundationEssentials
 
 /// A bearer token whose form and signature were checked; its times are checked at every call.
@@ -54,7 +55,7 @@ struct BearerToken: Equatable, Sendable {
     guard key.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)) else { throw .wrongSignature }
     guard let claims: Claims = Self.decode(parts[1]) else { throw .malformed }
     guard claims.aud == "appstoreconnect-v1" else { throw .wrongAudience }
-    guard let app = apps.first(where: { $0.keyId == header.kid && $0.bundleId == claims.bid }) else {
+    guard let app = apps.first(where: { $0.keyId == header.kid && $0.bundleId.exact == claims.bid.exact }) else {
       throw .unknownApp
     }
     guard claims.iss == app.issuerId else { throw .wrongIssuer }

@@ -1,3 +1,5 @@
+import Formats
+
 /// Signed bodies that serve every caller. A client that verifies does the same work for a kept answer.
 struct SignedAnswers {
   /// Everything that a signed body depends on, except the time.
@@ -11,12 +13,12 @@ struct SignedAnswers {
   /// A transaction of one app, in one environment.
   struct Purchase: Hashable {
     var environment: StoreEnvironment
-    var bundleId: String
+    var bundleId: ExactText
     var transactionId: String
 
     init(_ question: StoreQuestion) {
       environment = question.environment
-      bundleId = question.app.bundleId
+      bundleId = question.app.bundleId.exact
       transactionId = question.transactionId
     }
   }

@@ -1,4 +1,5 @@
 public import EventLoop
+public import Formats
 import Glibc
 import HTTP2Server
 public import Observability
@@ -43,7 +44,7 @@ public final class Simulator {
   }
 
   /// The faults of the calls of single apps, by bundle id, in addition to the ``weather``.
-  public var appWeather: [String: Weather] {
+  public var appWeather: [ExactText: Weather] {
     get { service.appWeather }
     set { service.appWeather = newValue }
   }

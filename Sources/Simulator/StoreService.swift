@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import FoundationEssentials
 import HTTP2Server
 import Observability
@@ -9,7 +10,7 @@ final class StoreService {
   /// The present fault of every call.
   var weather = Simulator.Weather.fair
   /// The faults of single apps, by bundle id.
-  var appWeather: [String: Simulator.Weather] = [:]
+  var appWeather: [ExactText: Simulator.Weather] = [:]
   /// The faults of single transactions.
   var localWeather: [String: [Simulator.Weather]] = [:]
   /// Receives every call when the service decides it.
@@ -147,7 +148,7 @@ final class StoreService {
     let question = question(call, app: app, time: time)
     var decision =
       decision(about: call, request, of: app, now: time) ?? decision(about: question, call) ?? StoreDecision(question)
-    for weather in [weather, appWeather[app.bundleId] ?? .fair] + (localWeather[call.transactionId] ?? []) {
+    for weather in [weather, appWeather[app.bundleId.exact] ?? .fair] + (localWeather[call.transactionId] ?? []) {
       decision.suffer(weather, call.endpoint, now: time)
     }
     var response = try response(to: question, decision)
@@ -191,7 +192,7 @@ final class StoreService {
   /// Signs the answers for many transactions ahead, so that a load test does not measure the signing.
   private func sign(_ ahead: StoreRoute.Ahead) async throws {
     signed.beginAhead()
-    for app in apps where app.bundleId == ahead.bundleId {
+    for app in apps where app.bundleId.exact == ahead.bundleId.exact {
       for number in ahead.transactionIds {
         let question = StoreQuestion(
           endpoint: ahead.endpoint, transactionId: String(number), environment: ahead.environment, app: app, now: now())

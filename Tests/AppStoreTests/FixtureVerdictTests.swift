@@ -16,8 +16,8 @@ struct FixtureVerdictTests {
     var method: String
     var env: String?
     var environment: String?
-    var bundle: String?
-    var bundleId: String?
+    var bundle: BundleId?
+    var bundleId: BundleId?
     var appAppleId: Int64?
     var root: String?
     var isX509Strict: Bool?

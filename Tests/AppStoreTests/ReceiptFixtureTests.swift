@@ -32,7 +32,7 @@ struct ReceiptFixtureTests {
     #expect(receipt.inApp.allSatisfy { $0.quantity == 1 && $0.productId != nil && $0.purchaseDate != nil })
     let app = AcceptedApps([AcceptedApps.App(bundleId: receipt.bundleId)])
     #expect(try verifier(nil).receipt(Fixtures.apple.text(file), expecting: app).payload == receipt)
-    let other = AcceptedApps([AcceptedApps.App(bundleId: receipt.bundleId + "x")])
+    let other = AcceptedApps([AcceptedApps.App(bundleId: "\(receipt.bundleId)x")])
     #expect(
       try verifier(nil).receipt(Fixtures.apple.text(file), expecting: other).rejection?.reason == .bundleIdMismatch)
     let production = AcceptedApps.anyApp(in: [.production])

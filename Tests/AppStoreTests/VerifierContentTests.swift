@@ -78,11 +78,11 @@ struct VerifierContentTests: VerifierSuite {
 
   /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`: otherwise another app could pass as this one.
   @Test(arguments: [("com.example.Kiosk", "com.example.\u{212A}iosk"), ("com.exampl\u{e9}", "com.example\u{301}")])
-  func `a bundle id is its bytes`(ours: String, other: String) throws {
+  func `a bundle id is its bytes`(ours: BundleId, other: BundleId) throws {
     let authority = try TestAuthority()
     let verifier = try authority.verifier()
     let apps = AcceptedApps([AcceptedApps.App(bundleId: ours)])
-    func reason(_ bundleId: String) throws -> Rejection.Reason? {
+    func reason(_ bundleId: BundleId) throws -> Rejection.Reason? {
       verifier.transaction(try authority.sign(transaction { $0.bundleId = bundleId }), expecting: apps)
         .rejection?.reason
     }
@@ -94,7 +94,7 @@ struct VerifierContentTests: VerifierSuite {
       AcceptedApps.App(bundleId: other, environments: [.production]),
     ])
     let text = try authority.sign(transaction { $0.bundleId = ours })
-    #expect(verifier.transaction(text, expecting: both).payload?.bundleId?.exact == ours.exact)
+    #expect(verifier.transaction(text, expecting: both).payload?.bundleId == ours)
   }
 
   @Test func `renewal information is of the same purchase by its bytes`() throws {

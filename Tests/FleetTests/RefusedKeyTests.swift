@@ -1,6 +1,7 @@
 import Domain
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Glibc
 import HTTP

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import Testing
 
 @testable import Ledger
@@ -34,9 +35,9 @@ struct DeliveryBatchTests {
       try change(at: "c", among: all, .postponed(until: 88)), try change("f", at: "z", among: [], .seen),
     ])
     #expect(batch.seen.map(\.event) == ["e", "f"])
-    #expect(names(batch.opened.map(\.0)) == ["e/b/", "e/c/", "e/d/"])
-    #expect(batch.opened.map(\.1.attempt) == [2, 1, 1])
-    #expect(batch.opened.map(\.1.dueAt) == [77, 88, nil])
+    #expect(names(batch.opened.map(\.key)) == ["e/b/", "e/c/", "e/d/"])
+    #expect(batch.opened.map(\.next.attempt) == [2, 1, 1])
+    #expect(batch.opened.map(\.next.dueAt) == [77, 88, nil])
     #expect(batch.postponed.isEmpty)
     #expect(names(batch.delivered) == ["e/a/"])
   }
@@ -48,8 +49,8 @@ struct DeliveryBatchTests {
       try change(at: "c", round: "r", ended(.abandoned)), try change(at: "c", .dropped),
       try change(at: "c", round: "r", ended(.skipped)),
     ])
-    #expect(batch.advanced.map(\.1.attempt) == [3] && batch.advanced.map(\.1.dueAt) == [9])
-    #expect(batch.postponed.map(\.1) == [3])
+    #expect(batch.advanced.map(\.next.attempt) == [3] && batch.advanced.map(\.next.dueAt) == [9])
+    #expect(batch.postponed.map(\.time) == [3])
     #expect(names(batch.ended) == ["e/c/", "e/c/r"])
     #expect(batch.log.count == 4)
     #expect(batch.seen.isEmpty)
@@ -63,7 +64,7 @@ struct DeliveryBatchTests {
       try change(at: "d", ended(.skipped, at: 5)),
     ])
     #expect(batch.healthy.map(\.id) == ["a", "b"])
-    #expect(batch.failing.map(\.0.id) == ["b", "c"])
+    #expect(batch.failing.map(\.endpoint.id) == ["b", "c"])
     #expect(batch.failing.map(\.since) == [2, 4])
   }
 
@@ -75,8 +76,9 @@ struct DeliveryBatchTests {
     ])
     #expect(batch.seen.map(\.revision) == [9, nil])
     #expect(batch.seen.map(\.endpoints) == [["a", "b", "c"], []])
-    let written: [(event: EventId, endpoint: EndpointId)] = [("e", "b"), ("e", "c"), ("e", "new"), ("f", "a")]
-    #expect(batch.missed(written) == ["e": ["new"], "f": ["a"]])
+    let written: [(EventId, EndpointId)] = [("e", "b"), ("e", "c"), ("e", "new"), ("f", "a")]
+    let keys = written.map { DeliveryBatch.Key(event: $0, endpoint: $1, round: "") }
+    #expect(batch.missed(keys) == ["e": ["new"], "f": ["a"]])
   }
 
   @Test func `what is put aside is logged and ends, and says nothing about its endpoint`() throws {

@@ -20,14 +20,14 @@ import TestSupport
 final class AppleByValue: FleetBudget {
   /// A call: the app that asks, its environment and the endpoint.
   struct Question: Hashable {
-    var app = "com.example"
+    var app: BundleId = "com.example"
     let environment: Environment
     let endpoint: AppStoreEndpoint
 
-    static func info(_ environment: Environment, app: String = "com.example") -> Question {
+    static func info(_ environment: Environment, app: BundleId = "com.example") -> Question {
       Question(app: app, environment: environment, endpoint: .transactionInfo)
     }
-    static func statuses(_ environment: Environment, app: String = "com.example") -> Question {
+    static func statuses(_ environment: Environment, app: BundleId = "com.example") -> Question {
       Question(app: app, environment: environment, endpoint: .subscriptionStatuses)
     }
     var place: String { "\(app)|\(environment)" }
@@ -101,7 +101,7 @@ final class AppleByValue: FleetBudget {
       throw HTTPClientError(code: .invalidRequest, target: request.url, cause: "no token")
     }
     let question = Question(
-      app: app, environment: request.url.hasPrefix("https://production.test/") ? .production : .sandbox,
+      app: BundleId(app), environment: request.url.hasPrefix("https://production.test/") ? .production : .sandbox,
       endpoint: endpoint(of: request.url))
     calls.append(question)
     let usual = question.endpoint == .notificationHistory ? Answer.http(200, "{}") : .code(.transactionIdNotFound)
@@ -169,7 +169,8 @@ final class AppleByValue: FleetBudget {
 
   /// An app of the publisher.
   func app(
-    _ bundleId: String = "com.example", environments: [Environment] = ["Production", "Sandbox"], isReleased: Bool = true
+    _ bundleId: BundleId = "com.example", environments: [Environment] = ["Production", "Sandbox"],
+    isReleased: Bool = true
   ) -> Publisher.App {
     Publisher.App(
       bundleId: bundleId, appAppleId: 5, issuerId: "i", keyId: "k", privateKey: key, environments: environments,

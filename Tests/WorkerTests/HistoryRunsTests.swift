@@ -24,7 +24,8 @@ struct HistoryRunsTests {
   init() throws { bench = try ChoreBench() }
 
   private func source(_ environment: Environment, readThrough: Int64? = nil) -> NotificationSource {
-    NotificationSource(publisherId: 7, bundleId: "com.example", environment: environment, readThrough: readThrough)
+    NotificationSource(
+      .init(publisherId: 7, bundleId: "com.example", environment: environment), readThrough: readThrough)
   }
 
   private func runs() -> HistoryRuns {
@@ -32,8 +33,8 @@ struct HistoryRunsTests {
       HistoryRuns.Dependencies(
         context: bench.context, states: { [ledger] _ in ledger.states },
         take: { [ledger] source in
-          guard !ledger.foreign.contains(source.environment) else { return false }
-          ledger.taken.append(source.environment)
+          guard !ledger.foreign.contains(source.key.environment) else { return false }
+          ledger.taken.append(source.key.environment)
           return true
         }, prolong: { _ in }, giveBack: { [ledger] in ledger.givenBack.append($1) },
         read: { [ledger] reading in

@@ -32,7 +32,7 @@ struct NotificationRunsTests {
       defer { overdue = [] }
       return overdue
     }
-    func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws {
+    func putAside(_ notifications: [NotificationStore.Aside]) async throws {
       aside += notifications.map(\.key)
     }
   }

@@ -20,7 +20,7 @@ struct OwedEventTests {
       due.isEmpty ? [] : due.removeFirst()
     }
     func settle(_ eventIds: [EventId], of subscriber: String) async throws { settled += eventIds }
-    func putOff(_ events: [(id: EventId, pause: Duration, cause: String)], of subscriber: String) async throws {
+    func putOff(_ events: [OwedEvents.PutOff], of subscriber: String) async throws {
       waiting += events.map(\.id)
     }
     func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64] {

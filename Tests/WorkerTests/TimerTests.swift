@@ -28,7 +28,7 @@ struct TimerTests {
   init() throws { bench = try ChoreBench() }
 
   private func due(
-    _ id: OriginalTransactionId = "100", kind: ProductKind = .autoRenewable, app: String = "com.example"
+    _ id: OriginalTransactionId = "100", kind: ProductKind = .autoRenewable, app: BundleId = "com.example"
   ) -> DuePurchase {
     DuePurchase(
       key: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: id),
@@ -137,7 +137,7 @@ struct TimerTests {
     let turns = (0..<3).compactMap { _ in taking.turn(of: all, running: 0) }
     #expect(turns.map(\.publishers.count) == [500, 500, 200] && turns.map(\.isLast) == [false, false, true])
     #expect(Set(turns.flatMap(\.publishers).map(\.publisherId)) == Set(1...1200))
-    #expect(turns.allSatisfy { Set($0.apps.map(\.publisherId)) == Set($0.publishers.map(\.publisherId)) })
+    #expect(turns.allSatisfy { Set($0.apps.map(\.app.publisherId)) == Set($0.publishers.map(\.publisherId)) })
   }
 
   @Test func `an app that holds its part of the places gets no more`() {
@@ -148,7 +148,7 @@ struct TimerTests {
     for _ in 0..<4 { taking.begin(due()) }
     let turn = taking.turn(of: [bench.publisher, other], running: 4)
     #expect(turn?.publishers.map(\.publisherId) == [8])
-    #expect(turn?.apps.map(\.bundleId) == ["com.other"])
+    #expect(turn?.apps.map(\.app.bundleId) == ["com.other"])
     taking.end(due())
     let next = taking.turn(of: [bench.publisher, other], running: 3)
     #expect(next?.publishers.count == 2)

@@ -10,7 +10,7 @@ import Testing
 /// Where a verification asks, and how it treats failed calls.
 @LoopActor
 struct VerificationPlacesTests {
-  private let other = "com.other"
+  private let other: BundleId = "com.other"
 
   private func environment(_ made: PurchaseVerification.Attempt) -> Environment? {
     made.result == .verified ? made.purchase?.key.environment : nil
@@ -115,6 +115,16 @@ struct VerificationPlacesTests {
       .info(.production), .info(.production, app: other), .info(.sandbox, app: other),
     ]
     #expect(apple.calls == asked + asked)
+  }
+
+  @Test func `an app whose bundle id only looks the same is another app`() async throws {
+    let apple = try AppleByValue()
+    let (refused, asked): (BundleId, BundleId) = ("com.Kiosk", "com.\u{212A}iosk")
+    apple.answers = [
+      .info(.production, app: refused): .refused,
+      .info(.sandbox, app: asked): .info(try apple.signed(in: .sandbox) { $0.bundleId = asked }),
+    ]
+    #expect(environment(try await apple.find([apple.app(refused), apple.app(asked)])) == "Sandbox")
   }
 
   @Test func `a sandbox that must not be asked is not asked by a later run of the attempt either`() async throws {

@@ -14,7 +14,7 @@ extension TransactionFacts {
     try EvidenceDefect.check(
       dates: [bought, payload.originalPurchaseDate, payload.expiresDate, payload.revocationDate, signed],
       texts: [
-        id.text, original.text, bundle, product.text, environment.text, payload.inAppOwnershipType?.rawValue,
+        id.text, original.text, bundle.text, product.text, environment.text, payload.inAppOwnershipType?.rawValue,
         payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
         payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId,

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import Formats
 
 /// A token for purchases outside the App Store.
@@ -29,7 +29,7 @@ public struct ExternalPurchaseToken: Hashable, Sendable, Codable {
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
 
   /// Creates an empty value, for tests and fakes.
   public init() {}

@@ -7,7 +7,7 @@ public struct NotificationData: Hashable, Sendable, Codable {
   /// Apple's id of the app; missing in sandbox tests.
   public var appAppleId: Int64?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// The app's build.
   public var bundleVersion: String?
   /// The transaction, signed.
@@ -30,7 +30,7 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// The extended product.
   public var productId: ProductId?
   /// The id of the request.
@@ -51,7 +51,7 @@ public struct NotificationAppData: Hashable, Sendable, Codable {
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// The environment of the app.
   public var environment: Environment?
   /// The app transaction, signed.

@@ -5,7 +5,7 @@ extension NotificationV1 {
   struct Body: Decodable {
     var environment: String?
     var notificationType: String?
-    private var bid: String?
+    private var bid: BundleId?
     private var originalTransactionId: NumberOrText?
     private var unifiedReceipt: UnifiedReceipt?
     private var latestReceiptInfo: Lenient<Entry>?
@@ -21,7 +21,7 @@ extension NotificationV1 {
     }
 
     /// Bodies before 2021 name the app only beside the receipt's last transaction.
-    var bundleId: String? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
+    var bundleId: BundleId? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
 
     /// The ids in the order of the body: first the purchase of the event itself, where Apple names it.
     var purchases: [OriginalTransactionId] {
@@ -47,7 +47,7 @@ extension NotificationV1 {
   /// A transaction, or a renewal.
   struct Entry: Decodable {
     var id: NumberOrText?
-    var bid: String?
+    var bid: BundleId?
 
     private enum CodingKeys: String, CodingKey {
       case bid

@@ -11,7 +11,7 @@ public struct NotificationV1: Hashable, Sendable {
   /// The environment that it claims.
   public let environment: Environment
   /// The app that it claims.
-  public let bundleId: String
+  public let bundleId: BundleId
   /// What it claims to have happened.
   public let type: NotificationTypeV1
   /// The purchases that it names, each once, at most ``mostPurchases``.
@@ -38,21 +38,11 @@ public struct NotificationV1: Hashable, Sendable {
     guard let type = body.notificationType, (1...Self.longestType).contains(type.utf8.count),
       type.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "_") })
     else { throw Rejection(.malformed, "the notification has no type") }
-    guard let bundleId = body.bundleId, (1...Self.longestName).contains(bundleId.utf8.count),
-      bundleId.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
+    guard let bundleId = body.bundleId, (1...Self.longestName).contains(bundleId.text.utf8.count),
+      bundleId.text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
     else { throw Rejection(.malformed, "the notification names no app") }
     self.type = NotificationTypeV1(rawValue: type)
     self.bundleId = bundleId
     originalTransactionIds = body.purchases
-  }
-
-  public static func == (one: NotificationV1, other: NotificationV1) -> Bool {
-    one.environment == other.environment && one.bundleId.exact == other.bundleId.exact && one.type == other.type
-      && one.originalTransactionIds == other.originalTransactionIds
-  }
-
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(bundleId.exact)
-    hasher.combine(originalTransactionIds)
   }
 }

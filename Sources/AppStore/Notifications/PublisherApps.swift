@@ -1,4 +1,4 @@
-import Formats
+import Domain
 
 /// The apps of all publishers: one verifier serves every publisher, and afterwards the notification finds its own.
 ///
@@ -10,22 +10,37 @@ import Formats
 ///
 /// Build it once per reading of the publishers: a notification then costs two look-ups, however many apps there are.
 public struct PublisherApps: Sendable {
+  /// An app, with the publisher that lists it.
+  public struct Listed: Sendable {
+    let publisherId: Int64
+    let app: AcceptedApps.App
+
+    /// Creates an entry of a list.
+    public init(publisherId: Int64, _ app: AcceptedApps.App) { (self.publisherId, self.app) = (publisherId, app) }
+  }
+
+  /// What one publisher accepts of one app.
+  private struct Entry {
+    let publisherId: Int64
+    let apps: AcceptedApps
+  }
+
   /// What at least one publisher accepts.
   public let accepted: AcceptedApps
-  private let entries: [ExactText: [(publisherId: Int64, apps: AcceptedApps)]]
+  private let entries: [BundleId: [Entry]]
 
   /// Takes the apps of all publishers, in any order.
-  public init(_ apps: [(publisherId: Int64, app: AcceptedApps.App)]) {
+  public init(_ apps: [Listed]) {
     accepted = AcceptedApps(apps.map(\.app))
-    entries = Dictionary(grouping: apps) { $0.app.bundleId.exact }.mapValues { listed in
+    entries = Dictionary(grouping: apps) { $0.app.bundleId }.mapValues { listed in
       Dictionary(grouping: listed, by: \.publisherId).sorted { $0.key < $1.key }.map {
-        ($0.key, AcceptedApps($0.value.map(\.app)))
+        Entry(publisherId: $0.key, apps: AcceptedApps($0.value.map(\.app)))
       }
     }
   }
 
   /// Returns the ids of the publishers that accept data of this origin, in ascending order.
   public func publishers(of origin: NotificationOrigin) -> [Int64] {
-    (entries[origin.bundleId.exact] ?? []).filter { $0.apps.accepts(origin) }.map(\.publisherId)
+    (entries[origin.bundleId] ?? []).filter { $0.apps.accepts(origin) }.map(\.publisherId)
   }
 }

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 extension SignedDataVerifier {
   /// Verifies a notification and all texts that are nested in it.
@@ -63,7 +62,7 @@ extension SignedDataVerifier {
     let origin = checked.payload.origin
     let isSameApp =
       origin.namesNoApp
-      || origin.bundleId?.exact == outer.bundleId.exact && AppAppleId.mayAgree(origin.appAppleId, outer.appAppleId)
+      || origin.bundleId == outer.bundleId && AppAppleId.mayAgree(origin.appAppleId, outer.appAppleId)
     guard isSameApp, origin.environment == outer.environment else {
       throw Rejection(.unrelated, "the nested data is from another app or environment than the notification")
     }

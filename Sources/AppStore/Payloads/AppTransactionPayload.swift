@@ -7,7 +7,7 @@ public struct AppTransactionPayload: Hashable, Sendable, Codable {
   /// Apple's id of the app; only in production.
   public var appAppleId: Int64?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// The version that runs.
   public var applicationVersion: String?
   /// Apple's number for that version.

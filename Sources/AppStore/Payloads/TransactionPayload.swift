@@ -13,7 +13,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The id of a subscription period, the same for restored copies.
   public var webOrderLineItemId: String?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// The product.
   public var productId: ProductId?
   /// The subscription group of the product.
@@ -91,7 +91,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     transactionId = try object.id("transactionId")
     originalTransactionId = try object.id("originalTransactionId")
     webOrderLineItemId = try object.text("webOrderLineItemId")
-    bundleId = try object.text("bundleId")
+    bundleId = try object.id("bundleId")
     productId = try object.id("productId")
     subscriptionGroupIdentifier = try object.text("subscriptionGroupIdentifier")
     purchaseDate = try object.truncated("purchaseDate")

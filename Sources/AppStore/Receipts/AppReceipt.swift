@@ -8,7 +8,7 @@ public struct AppReceipt: Hashable, Sendable, Codable {
   /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`; `nil` in old receipts.
   public var receiptType: String?
   /// The app.
-  public var bundleId: String
+  public var bundleId: BundleId
   /// The app's `CFBundleVersion` (iOS) or `CFBundleShortVersionString` (macOS).
   public var applicationVersion: String?
   /// The same for the version that the customer downloaded first; `1.0` in the sandbox.

@@ -29,7 +29,7 @@ struct ReceiptPayload {
     guard let created = try attributes.date(12) else {
       throw Rejection(.dateMissing, "the receipt has no creation date")
     }
-    var receipt = AppReceipt(bundleId: try attributes.text(2) ?? "", receiptCreationDate: created)
+    var receipt = AppReceipt(bundleId: BundleId(try attributes.text(2) ?? ""), receiptCreationDate: created)
     receipt.receiptType = try attributes.text(0)
     receipt.applicationVersion = try attributes.text(3)
     receipt.originalApplicationVersion = try attributes.text(19)

@@ -1,4 +1,5 @@
 public import Crypto
+public import Domain
 
 /// The credentials of one app: its identity and the In-App Purchase key that proves it to the API.
 ///
@@ -6,7 +7,7 @@ public import Crypto
 /// Store Connect API.
 public struct AppCredentials: Sendable, CustomStringConvertible {
   /// The app's bundle id.
-  public let bundleId: String
+  public let bundleId: BundleId
   /// The issuer id of the App Store Connect team, a UUID.
   public let issuerId: String
   /// The id of the key.
@@ -15,7 +16,7 @@ public struct AppCredentials: Sendable, CustomStringConvertible {
   public let key: P256PrivateKey
 
   /// Creates credentials.
-  public init(bundleId: String, issuerId: String, keyId: String, key: P256PrivateKey) {
+  public init(bundleId: BundleId, issuerId: String, keyId: String, key: P256PrivateKey) {
     self.bundleId = bundleId
     self.issuerId = issuerId
     self.keyId = keyId

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import FoundationEssentials
 
@@ -9,7 +10,7 @@ struct BearerTokens {
   static let lifetimeSeconds: Int64 = 20 * 60
 
   private struct Key: Hashable {
-    let bundleId: ExactText
+    let bundleId: BundleId
     let issuerId: ExactText
     let keyId: ExactText
   }
@@ -25,7 +26,7 @@ struct BearerTokens {
     let iat: Int64
     let exp: Int64
     let aud = "appstoreconnect-v1"
-    let bid: String
+    let bid: BundleId
   }
 
   private struct Token {
@@ -42,7 +43,7 @@ struct BearerTokens {
   ///
   /// `now` is in milliseconds since 1970.
   mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
-    let key = Key(bundleId: app.bundleId.exact, issuerId: app.issuerId.exact, keyId: app.keyId.exact)
+    let key = Key(bundleId: app.bundleId, issuerId: app.issuerId.exact, keyId: app.keyId.exact)
     let seconds = now / 1000
     // A clock that was set back also makes a new token: Apple refuses a token from the future.
     if let token = tokens[key], token.signer === app.key,

@@ -11,7 +11,7 @@ public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
   /// The environment of the subscriptions.
   public var environment: Environment?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The subscription groups, in no particular order.
@@ -45,7 +45,7 @@ public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
   /// Whether there is a next page now.
   public var hasMore: Bool?
   /// The app.
-  public var bundleId: String?
+  public var bundleId: BundleId?
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The environment of the transactions.

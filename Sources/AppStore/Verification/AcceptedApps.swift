@@ -1,12 +1,11 @@
 public import Domain
-import Formats
 
 /// The apps, and the environments of each, whose signed data is accepted.
 public struct AcceptedApps: Hashable, Sendable {
   /// One app.
   public struct App: Hashable, Sendable {
     /// The app's bundle id.
-    public var bundleId: String
+    public var bundleId: BundleId
     /// Apple's id of the app. Without it, the verifier refuses notifications and app transactions of production.
     public var appAppleId: Int64?
     /// The environments whose data of this app is accepted.
@@ -14,7 +13,7 @@ public struct AcceptedApps: Hashable, Sendable {
 
     /// Creates an app. By default it is accepted in production and sandbox.
     public init(
-      bundleId: String, appAppleId: Int64? = nil,
+      bundleId: BundleId, appAppleId: Int64? = nil,
       environments: Set<Environment> = [.production, .sandbox]
     ) {
       self.bundleId = bundleId
@@ -24,7 +23,7 @@ public struct AcceptedApps: Hashable, Sendable {
   }
 
   /// The entries of each bundle id. Publishers with an app in common, or with a key per environment, make several.
-  private let apps: [ExactText: [App]]
+  private let apps: [BundleId: [App]]
   /// The environments of all entries together.
   private let listedEnvironments: Set<Environment>
   /// The environments for apps that are not listed; `nil` accepts none of them.
@@ -35,7 +34,7 @@ public struct AcceptedApps: Hashable, Sendable {
 
   /// Accepts the listed apps and no other app. If an app is listed several times, one entry that accepts is enough.
   public init(_ apps: [App]) {
-    self.apps = Dictionary(grouping: apps) { $0.bundleId.exact }
+    self.apps = Dictionary(grouping: apps, by: \.bundleId)
     listedEnvironments = apps.reduce(into: []) { $0.formUnion($1.environments) }
     anyAppEnvironments = nil
     anyAppAppleId = nil
@@ -63,12 +62,12 @@ public struct AcceptedApps: Hashable, Sendable {
     guard let bundleId = origin.bundleId else {
       return try checkWithoutBundleId(origin)
     }
-    if let entries = apps[bundleId.exact] {
+    if let entries = apps[bundleId] {
       try check(origin, against: entries)
     } else if let environments = anyAppEnvironments {
       try check(origin, appAppleId: anyAppAppleId, isAppleIdRequired: anyAppAppleId != nil, environments: environments)
     } else {
-      throw Rejection(.bundleIdMismatch, "the bundle id \(bundleId.debugDescription) is not accepted")
+      throw Rejection(.bundleIdMismatch, "the bundle id \(bundleId.text.debugDescription) is not accepted")
     }
   }
 

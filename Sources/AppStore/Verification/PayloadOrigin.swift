@@ -3,7 +3,7 @@ import JSON
 
 /// The app and the environment that a payload names as its origin.
 struct PayloadOrigin: Hashable, Sendable {
-  var bundleId: String?
+  var bundleId: BundleId?
   var appAppleId: AppAppleId?
   var environment: Environment?
   /// Whether this kind of payload carries Apple's id of the app in production.

@@ -1,12 +1,11 @@
 public import Domain
-import Formats
 
 extension Publisher {
   /// The publisher's apps in their environments, whose signed data it accepts.
   ///
   /// - Parameter bundleId: only this app; `nil` for all.
-  public func acceptedApps(bundleId: String? = nil) -> AcceptedApps {
-    AcceptedApps(acceptedAppList.filter { app in bundleId.map { $0.exact == app.bundleId.exact } ?? true })
+  public func acceptedApps(bundleId: BundleId? = nil) -> AcceptedApps {
+    AcceptedApps(acceptedAppList.filter { app in bundleId.map { $0 == app.bundleId } ?? true })
   }
 
   /// The same as a list.
@@ -23,6 +22,6 @@ extension PublisherApps {
   /// Takes the apps of publishers.
   public init(of publishers: [Publisher]) {
     self.init(
-      publishers.flatMap { publisher in publisher.acceptedAppList.map { (publisherId: publisher.id, app: $0) } })
+      publishers.flatMap { publisher in publisher.acceptedAppList.map { Listed(publisherId: publisher.id, $0) } })
   }
 }

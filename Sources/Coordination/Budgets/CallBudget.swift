@@ -8,7 +8,7 @@ public struct CallPlace: Sendable, Hashable {
   public let budgets: [CallBudget]
 
   /// Names a place.
-  public init(bundleId: String, environment: Environment, budgets: [CallBudget]) {
+  public init(bundleId: BundleId, environment: Environment, budgets: [CallBudget]) {
     name = "\(bundleId)|\(environment)"
     self.budgets = budgets
   }

@@ -6,7 +6,7 @@ public struct JobFilter: Sendable, Equatable {
   public var cause: RetryCause?
   public var publisher: Int64?
   /// The bundle id of an app.
-  public var app: String?
+  public var app: BundleId?
   /// Only jobs that were registered at least so long ago.
   public var olderThan: Duration?
 
@@ -18,7 +18,7 @@ public struct JobFilter: Sendable, Equatable {
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - apps: the bundle ids of a publisher's apps. They count while no run has found out which one it is.
-  public func matches(_ open: OpenJob, at now: Int64, apps: (Int64) -> Set<String>) -> Bool {
+  public func matches(_ open: OpenJob, at now: Int64, apps: (Int64) -> Set<BundleId>) -> Bool {
     guard open.status == .retrying else { return false }
     if let cause, open.cause != cause { return false }
     if let publisher, open.job.publisherId != publisher { return false }
@@ -28,8 +28,8 @@ public struct JobFilter: Sendable, Equatable {
     }
     guard let app else { return true }
     if let place = open.place, !place.isEmpty {
-      return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.utf8)
+      return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
     }
-    return apps(open.job.publisherId).contains { $0.utf8.elementsEqual(app.utf8) }
+    return apps(open.job.publisherId).contains(app)
   }
 }

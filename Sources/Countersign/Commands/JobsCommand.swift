@@ -36,7 +36,7 @@ enum JobsCommand {
     _ options: JobsOptions, _ open: OpenSynchronizations, _ publishers: Publishers
   ) async -> Int32 {
     let now = unixMilliseconds()
-    func apps(_ publisher: Int64) -> Set<String> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
+    func apps(_ publisher: Int64) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
     var (matching, hurried, listed) = (0, 0, 0)
     do {
       try await open.forEachPage(doors: DoorRegistry.catalog) { page in

@@ -38,7 +38,7 @@ struct JobsOptions: Equatable {
         let causes = RetryCause.allCases.map(\.rawValue).joined(separator: ", ")
         options.filter.cause = try value("one of: \(causes)", RetryCause.init)
       case "--publisher": options.filter.publisher = try value("a publisher's id", Int64.init)
-      case "--app": options.filter.app = try value("the bundle id of an app") { $0.isEmpty ? nil : $0 }
+      case "--app": options.filter.app = try value("the bundle id of an app") { $0.isEmpty ? nil : BundleId($0) }
       case "--older-than": options.filter.olderThan = try value("a time such as 90s, 15m or 2h", time)
       case "--limit":
         options.limit = try value("a number from 1 to 100000") { text in

@@ -18,8 +18,9 @@ enum TestNotificationCommand {
     do {
       let options = try TestNotificationOptions(arguments)
       let configuration = try LoadedConfiguration(options.rest, command: "test-notification")
-      let (publisherId, app) = try options.app(in: configuration.publishers)
-      print("asking Apple for a test of \(app.bundleId) (\(options.environment), publisher \(publisherId))")
+      let found = try options.app(in: configuration.publishers)
+      let app = found.app
+      print("asking Apple for a test of \(app.bundleId) (\(options.environment), publisher \(found.publisherId))")
       return await test(app, options.environment, configuration.settings)
     } catch {
       complain("\(error)")

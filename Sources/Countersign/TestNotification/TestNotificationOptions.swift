@@ -1,10 +1,9 @@
 import AppStore
 import Domain
-import Formats
 
 /// The arguments of `countersign test-notification`.
 struct TestNotificationOptions {
-  var bundleId = ""
+  var bundleId: BundleId = ""
   var environment = Environment.production
   var publisherId: Int64?
   /// The arguments that name the configuration.
@@ -23,26 +22,32 @@ struct TestNotificationOptions {
         throw Self.mistake("\(word) has no value")
       }
       switch (parts[0], value) {
-      case ("--app", _): bundleId = value
+      case ("--app", _): bundleId = BundleId(value)
       case ("--environment", "production"): environment = .production
       case ("--environment", "sandbox"): environment = .sandbox
       case ("--publisher", _) where Int64(value) != nil: publisherId = Int64(value)
       default: throw Self.mistake("\(value) is no value of \(parts[0])")
       }
     }
-    guard !bundleId.isEmpty else { throw Self.mistake("--app is missing") }
+    guard !bundleId.text.isEmpty else { throw Self.mistake("--app is missing") }
+  }
+
+  /// An app, and the publisher that has it.
+  struct Found {
+    let publisherId: Int64
+    let app: Publisher.App
   }
 
   /// Returns the app that the arguments name, of the publisher with the lowest id that has it.
   ///
   /// - Throws: `UsageError`.
-  func app(in publishers: Publishers) throws(UsageError) -> (publisherId: Int64, app: Publisher.App) {
+  func app(in publishers: Publishers) throws(UsageError) -> Found {
     for publisher in publishers.all.sorted(by: { $0.id < $1.id })
     where publisherId.map({ $0 == publisher.id }) ?? true {
       let app = publisher.apps.first {
-        $0.bundleId.exact == bundleId.exact && $0.environments.contains(environment)
+        $0.bundleId == bundleId && $0.environments.contains(environment)
       }
-      if let app { return (publisher.id, app) }
+      if let app { return Found(publisherId: publisher.id, app: app) }
     }
     throw Self.mistake("no publisher has the app \(bundleId) in the environment \(environment)")
   }

@@ -15,7 +15,7 @@ struct VerifyBatch {
     var id: JSONValue?
     var kind: String?
     var data: String
-    var bundleId: String?
+    var bundleId: BundleId?
     var appAppleId: Int64?
     var environment: String?
   }

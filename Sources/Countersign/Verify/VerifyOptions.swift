@@ -16,7 +16,7 @@ struct VerifyOptions {
   private var kind: OfflineVerification.Kind?
   private var device: [UInt8]?
   private(set) var rootFiles: [String] = []
-  private var bundleIds: [String] = []
+  private var bundleIds: [BundleId] = []
   private var appAppleId: Int64?
   private var environments: Set<Environment> = []
   /// The file with the signed text; `-` is standard input.
@@ -60,7 +60,7 @@ struct VerifyOptions {
   /// Returns the apps and environments to accept: the given ones, else those of the options, else every app, in
   /// production and sandbox.
   func apps(
-    bundleIds: [String]?, appAppleId: Int64?, environments: Set<Environment>?
+    bundleIds: [BundleId]?, appAppleId: Int64?, environments: Set<Environment>?
   ) -> AcceptedApps {
     let bundleIds = bundleIds ?? self.bundleIds
     let appAppleId = appAppleId ?? self.appAppleId
@@ -76,7 +76,7 @@ struct VerifyOptions {
       kind = OfflineVerification.Kind(name: value)
       guard kind != nil || value == "auto" else { throw Unusable(description: "there is no kind \(value)") }
     case "--root": rootFiles.append(value)
-    case "--bundle-id": bundleIds.append(value)
+    case "--bundle-id": bundleIds.append(BundleId(value))
     case "--app-apple-id":
       appAppleId = Int64(value)
       // 0 is none, and would accept every app.

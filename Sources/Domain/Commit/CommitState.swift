@@ -51,7 +51,7 @@ public struct CommitState: Sendable {
     public var notifications: [AppliedNotification] = []
     /// Transactions with new facts.
     public var transactions: [PurchaseKey: Set<TransactionId>] = [:]
-    public var evidence: [(purchase: PurchaseKey, piece: Evidence)] = []
+    public var evidence: [PurchaseEvidence] = []
     public var customers: Set<CustomerKey> = []
     public var begunOwnerships: [Ownership] = []
     /// The subscriptionIds of ownerships that end.
@@ -160,7 +160,7 @@ public struct CommitState: Sendable {
     } else {
       news = new.filter { purchases[key]?.merge($0) == true }
     }
-    changes.evidence += new.map { (key, $0) }
+    changes.evidence += new.map { PurchaseEvidence(of: key, $0) }
     for case .transaction(let facts) in news.map(\.facts) {
       changes.transactions[key, default: []].insert(facts.transactionId)
       note(facts.transactionId, of: key)

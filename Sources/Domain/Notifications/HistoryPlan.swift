@@ -40,12 +40,13 @@ public struct HistoryPlan: Sendable {
 
   /// Returns what to read.
   public func range(of source: NotificationSource, now: Int64) -> Range {
-    let oldest = now.adding(Self.margin - Self.reach(in: source.environment))
+    let oldest = now.adding(Self.margin - Self.reach(in: source.key.environment))
     return Range(start: max(oldest, source.readThrough?.adding(-Self.overlap) ?? oldest), end: now)
   }
 
   /// A part of a time, always the same one for a source: many apps are not read in one second.
   private func share(of time: Int64, _ source: NotificationSource) -> Int64 {
-    Spread.share(of: time, for: [source.environment.text, source.bundleId, String(source.publisherId)])
+    let key = source.key
+    return Spread.share(of: time, for: [key.environment.text, key.bundleId.text, String(key.publisherId)])
   }
 }

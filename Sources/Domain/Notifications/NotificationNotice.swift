@@ -37,14 +37,14 @@ public struct NotificationNotice: Sendable, Equatable {
   public let subtype: String?
   /// `Production` or `Sandbox`.
   public let environment: Environment
-  public let bundleId: String
+  public let bundleId: BundleId
   /// When Apple signed, in milliseconds since 1970.
   public let signedDate: Int64
   public let kind: Kind
 
   /// Creates a notice.
   public init(
-    publisherId: Int64, uuid: String, subtype: String? = nil, environment: Environment, bundleId: String,
+    publisherId: Int64, uuid: String, subtype: String? = nil, environment: Environment, bundleId: BundleId,
     signedDate: Int64, kind: Kind
   ) {
     self.publisherId = publisherId

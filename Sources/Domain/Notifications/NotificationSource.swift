@@ -2,10 +2,22 @@ import Formats
 
 /// What the ledger knows about Apple's notifications for one app of a publisher in one environment.
 public struct NotificationSource: Sendable {
-  public let publisherId: Int64
-  public let bundleId: String
-  /// `Production` or `Sandbox`.
-  public let environment: Environment
+  /// Names an app of a publisher in one environment.
+  public struct Key: Hashable, Sendable {
+    public let publisherId: Int64
+    public let bundleId: BundleId
+    /// `Production` or `Sandbox`.
+    public let environment: Environment
+
+    /// Names a source.
+    public init(publisherId: Int64, bundleId: BundleId, environment: Environment) {
+      self.publisherId = publisherId
+      self.bundleId = bundleId
+      self.environment = environment
+    }
+  }
+
+  public let key: Key
   /// The end of the last complete reading of Notification History, in milliseconds since 1970.
   public let readThrough: Int64?
   /// When Apple posted a notification last, in milliseconds since 1970.
@@ -15,12 +27,9 @@ public struct NotificationSource: Sendable {
 
   /// Creates a source.
   public init(
-    publisherId: Int64, bundleId: String, environment: Environment, readThrough: Int64? = nil,
-    lastReceivedAt: Int64? = nil, longestSilence: Int64? = nil
+    _ key: Key, readThrough: Int64? = nil, lastReceivedAt: Int64? = nil, longestSilence: Int64? = nil
   ) {
-    self.publisherId = publisherId
-    self.bundleId = bundleId
-    self.environment = environment
+    self.key = key
     self.readThrough = readThrough
     self.lastReceivedAt = lastReceivedAt
     self.longestSilence = longestSilence

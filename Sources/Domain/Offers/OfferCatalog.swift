@@ -7,6 +7,12 @@ public struct OfferCatalog: Sendable {
   /// Products that more than one offer names; a configuration mistake.
   public let ambiguousProductIds: [ProductId]
 
+  /// A product, and the offer that it gives access to.
+  struct Product {
+    let id: ProductId
+    let offer: Offer
+  }
+
   /// Whether there is an offer with an id.
   public func contains(_ id: OfferId) -> Bool { ids.contains(id) }
 
@@ -26,8 +32,8 @@ public struct OfferCatalog: Sendable {
   }
 
   /// The products with the offers that they give access to, in the order of the products' bytes.
-  var products: [(id: ProductId, offer: Offer)] {
-    byProduct.sorted { $0.key < $1.key }.map { (id: $0.key, offer: $0.value) }
+  var products: [Product] {
+    byProduct.sorted { $0.key < $1.key }.map { Product(id: $0.key, offer: $0.value) }
   }
 
   /// Returns the offer that a product gives access to.

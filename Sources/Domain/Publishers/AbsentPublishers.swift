@@ -12,13 +12,13 @@ struct AbsentPublishers: Sendable {
   private var policies: [Publisher.CustomerTokenPolicy] = []
   private var doors: [DoorRing: Set<[UInt8]>] = [:]
   /// The apps of the files that can be read.
-  private(set) var bundleIds: Set<ExactText> = []
+  private(set) var bundleIds: Set<BundleId> = []
 
   init(_ broken: [BrokenPublisher]) {
     for publisher in broken {
       if let id = publisher.id { ids.insert(id) } else { hidesId = true }
       if publisher.hidesCallers { doubtUntil = max(doubtUntil, publisher.since.adding(BrokenPublisher.doubt)) }
-      bundleIds.formUnion(publisher.bundleIds.map(\.exact))
+      bundleIds.formUnion(publisher.bundleIds)
       guard let remains = publisher.remains else { continue }
       tokens.formUnion(remains.tokens.map(\.hash))
       if let policy = remains.customerTokens { policies.append(policy) }

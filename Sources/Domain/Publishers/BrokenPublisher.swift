@@ -12,7 +12,7 @@ public struct BrokenPublisher: Sendable {
   /// The part of the file that can be read. It only serves to recognize the publisher's callers.
   public let remains: Publisher?
   /// The apps that it names, also those whose key cannot be read.
-  public let bundleIds: [String]
+  public let bundleIds: [BundleId]
   /// Whether a credential that nobody has may be the publisher's: not all of its credentials can be read.
   public let hidesCallers: Bool
   /// Whether the publisher is in use as it was before the mistake.
@@ -22,7 +22,7 @@ public struct BrokenPublisher: Sendable {
 
   /// Creates a broken publisher.
   public init(
-    file: String, id: Int64?, mistakes: [String], remains: Publisher? = nil, bundleIds: [String] = [],
+    file: String, id: Int64?, mistakes: [String], remains: Publisher? = nil, bundleIds: [BundleId] = [],
     hidesCallers: Bool, isKept: Bool = false, since: Int64 = 0
   ) {
     (self.file, self.id, self.mistakes) = (file, id, mistakes)

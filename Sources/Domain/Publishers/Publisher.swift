@@ -72,7 +72,7 @@ public final class Publisher: Sendable {
 
   /// An app of the publisher with the key that calls Apple for it.
   public struct App: Sendable {
-    public let bundleId: String
+    public let bundleId: BundleId
     public let appAppleId: Int64?
     public let issuerId: String
     public let keyId: String
@@ -85,7 +85,7 @@ public final class Publisher: Sendable {
 
     /// Creates an app.
     public init(
-      bundleId: String, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
+      bundleId: BundleId, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
       environments: [Environment], isReleased: Bool = true
     ) {
       self.bundleId = bundleId

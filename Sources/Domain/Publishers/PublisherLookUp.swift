@@ -25,3 +25,16 @@ public enum PublisherLookUp<Value: Sendable>: Sendable {
     }
   }
 }
+
+/// A publisher, with the one of its tokens that a caller sent.
+public struct TokenHolder: Sendable {
+  public let publisher: Publisher
+  public let token: PublisherToken
+}
+
+/// A publisher, with what the secret stands for that a caller of a door sent.
+public struct SecretHolder: Sendable {
+  public let publisher: Publisher
+  /// In the door's own words; may be empty.
+  public let holder: String
+}

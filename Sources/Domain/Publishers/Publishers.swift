@@ -10,9 +10,9 @@ public struct Publishers: Sendable {
   public let withWebhooks: Set<Int64>
   private let files: [Int64: String]
   private let byId: [Int64: Publisher]
-  private let tokens: CredentialIndex<(publisher: Publisher, token: PublisherToken)>
+  private let tokens: CredentialIndex<TokenHolder>
   private let issuers: [ExactText: [Publisher]]
-  private let doors: [DoorRing: CredentialIndex<(publisher: Publisher, holder: String)>]
+  private let doors: [DoorRing: CredentialIndex<SecretHolder>]
   private let absent: AbsentPublishers
 
   /// Creates the set; ids are unique, and the hashes of tokens and keys have `SHA256.size` bytes.
@@ -29,7 +29,7 @@ public struct Publishers: Sendable {
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     tokens = CredentialIndex(
       all.flatMap { publisher in
-        publisher.tokens.map { (hash: $0.hash, holder: (publisher: publisher, token: $0)) }
+        publisher.tokens.map { (hash: $0.hash, holder: TokenHolder(publisher: publisher, token: $0)) }
       })
     issuers = Dictionary(
       all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
@@ -37,7 +37,9 @@ public struct Publishers: Sendable {
     doors = Dictionary(grouping: all.flatMap(\.doorCredentials)) { DoorRing($0.door, $0.credential.ring) }
       .mapValues { held in
         CredentialIndex(
-          held.map { (hash: $0.credential.hash, holder: (publisher: $0.publisher, holder: $0.credential.holder)) })
+          held.map {
+            (hash: $0.credential.hash, holder: SecretHolder(publisher: $0.publisher, holder: $0.credential.holder))
+          })
       }
     absent = AbsentPublishers(broken.filter { !$0.isKept })
   }
@@ -65,7 +67,7 @@ public struct Publishers: Sendable {
   /// - Precondition: the hash has `SHA256.size` bytes.
   public func holder(
     ofTokenHash hash: [UInt8], now: Int64
-  ) -> PublisherLookUp<(publisher: Publisher, token: PublisherToken)> {
+  ) -> PublisherLookUp<TokenHolder> {
     if let holder = tokens.holder(of: hash) { return .found(holder) }
     return absent.mayHave(tokenHash: hash, now: now) ? .broken : .unknown
   }
@@ -88,7 +90,7 @@ public struct Publishers: Sendable {
   ///   - now: milliseconds since 1970.
   public func holder(
     ofHash hash: [UInt8], at door: Door, ring: [String] = [], now: Int64
-  ) -> PublisherLookUp<(publisher: Publisher, holder: String)> {
+  ) -> PublisherLookUp<SecretHolder> {
     let ring = DoorRing(door, ring)
     if let holder = doors[ring]?.holder(of: hash) { return .found(holder) }
     return absent.mayHave(hash, in: ring, now: now) ? .broken : .unknown
@@ -106,7 +108,7 @@ public struct Publishers: Sendable {
   public var hasAbsent: Bool { broken.contains { !$0.isKept } }
 
   /// Whether an absent publisher has an app, as far as its file can be read.
-  public func absentLists(bundleId: String) -> Bool { absent.bundleIds.contains(bundleId.exact) }
+  public func absentLists(bundleId: BundleId) -> Bool { absent.bundleIds.contains(bundleId) }
 }
 
 /// The secrets among which a door looks for its caller's.

@@ -2,7 +2,7 @@
 public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var transactionId: TransactionId
   public var originalTransactionId: OriginalTransactionId
-  public var bundleId: String
+  public var bundleId: BundleId
   public var productId: ProductId
   public var kind: ProductKind
   /// `Production` or `Sandbox`.
@@ -48,8 +48,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
 
   /// Creates the facts.
   public init(
-    transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: String, productId: ProductId,
-    kind: ProductKind,
+    transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: BundleId,
+    productId: ProductId, kind: ProductKind,
     environment: Environment, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,

@@ -54,7 +54,7 @@ public struct RefundRequest: Sendable, Equatable {
   public var id: RefundRequestId
   public var purchase: PurchaseKey
   public var transactionId: TransactionId
-  public var bundleId: String
+  public var bundleId: BundleId
   public var productId: ProductId
   public var kind: ProductKind
   /// The owner when Apple asked; `nil` if nobody owned the purchase, and after an erasure.
@@ -84,7 +84,7 @@ public struct RefundRequest: Sendable, Equatable {
 
   /// Creates a request.
   public init(
-    id: RefundRequestId, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: ProductId,
+    id: RefundRequestId, purchase: PurchaseKey, transactionId: TransactionId, bundleId: BundleId, productId: ProductId,
     kind: ProductKind,
     customerId: CustomerId?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
     answer: ConsumptionAnswer? = nil, answeredBy: Answerer? = nil, consent: Consent? = nil, attempts: Int = 0,

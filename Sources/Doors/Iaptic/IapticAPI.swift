@@ -131,7 +131,7 @@ enum IapticAPI {
     let known = Set(evidence.purchases.map(\.key))
     return try await asking(door) { try await door.purchases(of: customer) }.filter { purchase in
       !known.contains(purchase.key) && purchase.key.environment == evidence.environment
-        && purchase.deciding.bundleId.exact == evidence.bundleId.exact
+        && purchase.deciding.bundleId == evidence.bundleId
         && purchase.deciding.appAccountToken?.exact == token.exact
     }
   }

@@ -20,8 +20,8 @@ extension Mbaasy {
   }
 
   func mistakes(in publisher: Publisher) -> [(key: String, problem: String)] {
-    let bundleIds = Set(publisher.apps.map(\.bundleId.exact))
-    return (publisher.doors.mbaasy?.clientTokens ?? []).filter { !bundleIds.contains($0.bundleId.exact) }
+    let bundleIds = Set(publisher.apps.map(\.bundleId))
+    return (publisher.doors.mbaasy?.clientTokens ?? []).filter { !bundleIds.contains($0.bundleId) }
       .map { (Self.clientTokens, "no app has the bundleId \"\($0.bundleId)\"") }
   }
 
@@ -49,7 +49,7 @@ extension Mbaasy {
     }
     let text = if case .string(let text)? = members["tokenHash"] { text } else { "" }
     return reader.hash(text, "\(key).tokenHash", of: "token").map {
-      MbaasyDoor.ClientToken(hash: $0, bundleId: bundleId)
+      MbaasyDoor.ClientToken(hash: $0, bundleId: BundleId(bundleId))
     }
   }
 

@@ -23,7 +23,7 @@ enum MbaasyAPI {
     do {
       let caller = try MbaasyAuthentication(head, publishers, now: now)
       return .admitted(
-        DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId, .app),
+        DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId.text, .app),
         perSecond: caller.door.policy.maxRequestsPerSecond, tooFast: MbaasyError.tooFast.response)
     } catch {
       return .refused(error.response)

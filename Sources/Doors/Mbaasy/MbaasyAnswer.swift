@@ -8,7 +8,7 @@ struct MbaasyAnswer {
   /// Of a receipt that Apple has not signed.
   var fraudReason: String?
   /// The app that the receipt names; `nil` if nothing in the receipt counts.
-  var bundleId: String?
+  var bundleId: BundleId?
   /// `production` or `sandbox`; `nil` if nothing in the receipt counts.
   var environment: String?
   var purchases: [MbaasyPurchase] = []
@@ -41,7 +41,7 @@ struct MbaasyAnswer {
       // Transaction receipts of iOS 6 are not accepted.
       receipt.member("style", "unified")
       receipt.member("app_family_id", appFamilyId)
-      receipt.member("bundle_id", MbaasyValue.text(bundleId))
+      receipt.member("bundle_id", MbaasyValue.text(bundleId?.text))
       receipt.member("is_fraud", fraudReason != nil)
       receipt.member("fraud_reason", MbaasyValue.text(fraudReason))
       receipt.member("environment", MbaasyValue.text(environment))

@@ -7,7 +7,7 @@ struct MbaasyAuthentication {
   let publisher: Publisher
   let door: MbaasyDoor
   /// The app whose token it is.
-  let bundleId: String
+  let bundleId: BundleId
 }
 
 extension MbaasyAuthentication {
@@ -27,6 +27,6 @@ extension MbaasyAuthentication {
     if case .broken = found { throw .brokenPublisher }
     guard let holder = found.found, let door = holder.publisher.doors.mbaasy
     else { throw .unauthorized("is no app's client token") }
-    (publisher, self.door, bundleId) = (holder.publisher, door, holder.holder)
+    (publisher, self.door, bundleId) = (holder.publisher, door, BundleId(holder.holder))
   }
 }

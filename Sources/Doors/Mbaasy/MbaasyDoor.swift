@@ -20,7 +20,7 @@ struct MbaasyDoor: OpenDoor, Equatable {
   var id: Door { .mbaasy }
 
   var credentials: [DoorCredential] {
-    clientTokens.map { DoorCredential("clientTokens", hash: $0.hash, holder: $0.bundleId) }
+    clientTokens.map { DoorCredential("clientTokens", hash: $0.hash, holder: $0.bundleId.text) }
   }
 
   var rules: [String] { recheck.isEmpty ? [] : ["recheck:\(recheck.rawValue)"] }
@@ -38,7 +38,7 @@ struct MbaasyDoor: OpenDoor, Equatable {
     /// SHA-256 of the token.
     let hash: [UInt8]
     /// The app whose receipts the token may send.
-    let bundleId: String
+    let bundleId: BundleId
   }
 
   /// How often a purchase is looked at while it runs.

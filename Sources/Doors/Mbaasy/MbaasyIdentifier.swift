@@ -12,8 +12,8 @@ enum MbaasyIdentifier {
   ]
 
   /// An app of a publisher.
-  static func app(_ bundleId: String, of publisherId: Int64) -> String {
-    uuid("app", [String(publisherId), bundleId])
+  static func app(_ bundleId: BundleId, of publisherId: Int64) -> String {
+    uuid("app", [String(publisherId), bundleId.text])
   }
 
   /// A purchase.

@@ -41,7 +41,7 @@ extension MbaasyPurchase {
       // The contract's example of an event has this name.
       Member("versions", .number(version), .bookkeeping),
       Member("marketplace", .text("itunes_connect")),
-      Member("app_identifier", .text(appIdentifier)),
+      Member("app_identifier", .text(appIdentifier.text)),
       Member("product_id", .text(productId.text)),
       Member("quantity", .number(quantity)),
       Member("type", .text(type)),

@@ -10,7 +10,7 @@ struct MbaasyPurchase: Sendable, Equatable {
   var appFamilyId: String
   var factId: String
   var version: Int64
-  var appIdentifier: String
+  var appIdentifier: BundleId
   var productId: ProductId
   var quantity: Int64
   /// `subscription`, `non_renewing_subscription`, `non_consumable` or `consumable`.

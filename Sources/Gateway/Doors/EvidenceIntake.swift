@@ -68,7 +68,7 @@ package final class EvidenceIntake {
   ///   - bundleId: the only app that it may be of; `nil` takes any app of the publisher.
   ///   - origin: of the request that brought it.
   package func receipt(
-    _ base64: String, publisher: Publisher, bundleId: String? = nil, from origin: RequestOrigin
+    _ base64: String, publisher: Publisher, bundleId: BundleId? = nil, from origin: RequestOrigin
   ) async throws(EvidenceRefusal) -> LocalEvidence {
     guard !publisher.apps.isEmpty else { throw .notActivated }
     let size = base64.utf8.count

@@ -13,7 +13,7 @@ package struct LocalEvidence {
   }
 
   package let kind: Kind
-  package let bundleId: String
+  package let bundleId: BundleId
   /// `Production` or `Sandbox`.
   package let environment: Environment
   /// When Apple made the receipt or signed the transaction, in milliseconds since 1970.

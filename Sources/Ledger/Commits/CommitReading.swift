@@ -16,7 +16,13 @@ struct CommitReading {
   private let customerKeys: [CustomerKey]
   private let refunds: RefundReading
   /// The tokens by which purchases without an owner may name a customer.
-  private let tokens: [(publisherId: Int64, token: String)]
+  private let tokens: [NamedToken]
+
+  /// An `appAccountToken`, with the publisher among whose customers it counts.
+  private struct NamedToken {
+    let publisherId: Int64
+    let token: String
+  }
 
   init(_ requests: [FinalizationRequest], updates: [PurchaseUpdate] = [], waiting: [Job]) {
     self.requests = requests
@@ -29,7 +35,7 @@ struct CommitReading {
     ).sorted()
     tokens = updates.flatMap { update in
       update.appAccountTokens.filter { !AppAccountToken.isNil($0) }.map {
-        (publisherId: update.key.publisherId, token: $0)
+        NamedToken(publisherId: update.key.publisherId, token: $0)
       }
     }
     customerKeys = Set(

@@ -53,7 +53,9 @@ struct CommitWriting {
     // A purchase that is new to the ledger has no earlier pieces.
     let more = evidence.pieces.filter { !changes.newPurchases.contains($0.key) }
     add(EvidenceRow.giveWay, more.count) { EvidenceRow.contents(more) }
-    let customers = changes.customers.sorted().compactMap { key in state.customers[key].map { (key: key, record: $0) } }
+    let customers = changes.customers.sorted().compactMap { key in
+      state.customers[key].map { CustomerRow.Committed(key: key, record: $0) }
+    }
     let (known, unknown) = (customers.filter(\.record.isKnown), customers.filter { !$0.record.isKnown })
     add(CustomerRow.insert, unknown.count) { CustomerRow.table.parameters(unknown.map(CustomerRow.init)) }
     add(CustomerRow.refuseErased, unknown.count) { CustomerRow.erasures(unknown) }

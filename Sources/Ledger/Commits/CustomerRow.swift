@@ -33,6 +33,12 @@ struct CustomerRow: ReadableRecord {
     columns.other("updated_at", "timestamptz", export: "updatedAt")
   }
 
+  /// A customer, with what a commit knows of it.
+  struct Committed {
+    let key: CustomerKey
+    let record: CustomerRecord
+  }
+
   var key: CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
   var record: CustomerRecord {
     CustomerRecord(isKnown: true, version: version, told: told, appAccountToken: appAccountToken)
@@ -55,7 +61,7 @@ struct CustomerRow: ReadableRecord {
     """)
 
   /// The parameters of ``refuseErased``.
-  static func erasures(_ rows: [(key: CustomerKey, record: CustomerRecord)]) -> [PostgresParameter] {
+  static func erasures(_ rows: [Committed]) -> [PostgresParameter] {
     [
       .int64s(rows.map(\.key.publisherId)), .ids(rows.map(\.key.id)),
       .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }), .times(rows.map(\.record.erasedAt)),
@@ -73,7 +79,8 @@ struct CustomerRow: ReadableRecord {
 
 extension CustomerRow {
   /// A customer as a commit writes it.
-  init(_ key: CustomerKey, _ record: CustomerRecord) {
+  init(_ customer: Committed) {
+    let (key, record) = (customer.key, customer.record)
     self.init(publisherId: key.publisherId, id: key.id, version: record.version, told: record.told)
   }
 }

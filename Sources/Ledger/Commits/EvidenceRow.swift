@@ -22,17 +22,18 @@ enum EvidenceRow {
   /// The rows, in the order of their primary keys, each key once. Of two statuses beside one renewal info, the greater
   /// one counts, as in ``Domain/ReportedStatus``.
   static func rows(
-    _ evidence: [(purchase: PurchaseKey, piece: Evidence)], receivedAt: Int64, knownChains: Set<[UInt8]>
+    _ evidence: [PurchaseEvidence], receivedAt: Int64, knownChains: Set<[UInt8]>
   ) -> (pieces: [Piece], chains: [Chain]) {
     // Apple's headers have 4 KB, and nearly all are the same. To compare two costs less than a dictionary's hash.
     var headers: [Chain] = []
-    let pieces = evidence.map { key, piece in
+    let pieces = evidence.map { new in
+      let (key, piece) = (new.purchase, new.piece)
       if let known = headers.first(where: { $0.header == piece.signedHeader }) {
         return Piece(key: key, evidence: piece, headerSHA256: known.sha256, receivedAt: receivedAt)
       }
-      let new = Chain(sha256: SHA256.hash(piece.signedHeader), header: piece.signedHeader)
-      headers.append(new)
-      return Piece(key: key, evidence: piece, headerSHA256: new.sha256, receivedAt: receivedAt)
+      let chain = Chain(sha256: SHA256.hash(piece.signedHeader), header: piece.signedHeader)
+      headers.append(chain)
+      return Piece(key: key, evidence: piece, headerSHA256: chain.sha256, receivedAt: receivedAt)
     }
     var chains: [[UInt8]: [UInt8]] = [:]
     for chain in headers where !knownChains.contains(chain.sha256) { chains[chain.sha256] = chain.header }

@@ -28,7 +28,8 @@ extension Columns where Record: FactsRecord {
     required(
       "transaction_id", .id(of: TransactionId.self), { $0.facts.transactionId }, { $0.facts.transactionId = $1 },
       export: "transactionId")
-    required("bundle_id", .text, { $0.facts.bundleId }, { $0.facts.bundleId = $1 }, export: "bundleId")
+    required(
+      "bundle_id", .id(of: BundleId.self), { $0.facts.bundleId }, { $0.facts.bundleId = $1 }, export: "bundleId")
     required(
       "product_id", .id(of: ProductId.self), { $0.facts.productId }, { $0.facts.productId = $1 }, export: "productId")
     required(

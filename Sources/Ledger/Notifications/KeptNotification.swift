@@ -18,7 +18,7 @@ public struct KeptNotification: Sendable, Equatable {
   public let type: String
   public let subtype: String?
   public let environment: Environment?
-  public let bundleId: String?
+  public let bundleId: BundleId?
   /// The purchase that it is about, if any.
   public let originalTransactionId: OriginalTransactionId?
   /// Milliseconds since 1970.
@@ -49,7 +49,7 @@ public struct KeptNotification: Sendable, Equatable {
   /// Creates a notification.
   public init(
     publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: Environment? = nil,
-    bundleId: String? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64, source: Source,
+    bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64, source: Source,
     body: [UInt8]
   ) {
     self.publisherId = publisherId

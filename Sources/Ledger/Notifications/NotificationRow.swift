@@ -10,7 +10,7 @@ enum NotificationRow {
     columns.written("type", .text) { $0.type }
     columns.written("subtype", .text, isNullable: true) { $0.subtype }
     columns.written("environment", .id(of: Environment.self), isNullable: true) { $0.environment }
-    columns.written("bundle_id", .text, isNullable: true) { $0.bundleId }
+    columns.written("bundle_id", .id(of: BundleId.self), isNullable: true) { $0.bundleId }
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), isNullable: true) {
       $0.originalTransactionId
     }

@@ -26,21 +26,18 @@ public struct NotificationSources {
   /// Reads what is known about apps, in their order. An app without a row has had neither a notification nor a reading.
   ///
   /// - Throws: `PostgresError`.
-  public func states(
-    of apps: [(publisherId: Int64, bundleId: String, environment: Environment)]
-  ) async throws -> [State] {
+  public func states(of apps: [NotificationSource.Key]) async throws -> [State] {
     let rows = try await postgres.run(
       PostgresQuery(
         .states,
         [
-          .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .ids(apps.map(\.environment)),
+          .int64s(apps.map(\.publisherId)), .ids(apps.map(\.bundleId)), .ids(apps.map(\.environment)),
           .int64(Self.leaseMilliseconds),
         ]))
     return try zip(apps, rows).map { app, row in
       State(
         source: NotificationSource(
-          publisherId: app.publisherId, bundleId: app.bundleId, environment: app.environment,
-          readThrough: try row.time("read_through"), lastReceivedAt: try row.time("last_received_at"),
+          app, readThrough: try row.time("read_through"), lastReceivedAt: try row.time("last_received_at"),
           longestSilence: try row.int64("longest_silence")),
         isFree: try row.bool("is_free") ?? false)
     }
@@ -79,7 +76,7 @@ public struct NotificationSources {
   }
 
   private static func key(_ source: NotificationSource) -> [PostgresParameter] {
-    [.int64(source.publisherId), .text(source.bundleId), .id(source.environment)]
+    [.int64(source.key.publisherId), .id(source.key.bundleId), .id(source.key.environment)]
   }
 }
 

@@ -132,10 +132,20 @@ public final class NotificationStore {
     return try rows.map(NotificationKey.init)
   }
 
+  /// A notification to put aside.
+  public struct Aside: Sendable {
+    public let key: NotificationKey
+    /// Why it is put aside, for a person.
+    public let reason: String
+
+    /// Creates an entry.
+    public init(_ key: NotificationKey, reason: String) { (self.key, self.reason) = (key, reason) }
+  }
+
   /// Puts notifications aside that seem to kill their workers, each with its reason.
   ///
   /// - Throws: `PostgresError`.
-  public func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws {
+  public func putAside(_ notifications: [Aside]) async throws {
     let sorted = notifications.sorted { ($0.key.publisherId, $0.key.uuid) < ($1.key.publisherId, $1.key.uuid) }
     _ = try await postgres.run(
       PostgresQuery(

@@ -16,7 +16,7 @@ enum RefundRequestRow {
     columns.required(
       "transaction_id", .id(of: TransactionId.self), { $0.transactionId }, { $0.transactionId = $1 },
       export: "transactionId")
-    columns.required("bundle_id", .text, { $0.bundleId }, { $0.bundleId = $1 })
+    columns.required("bundle_id", .id(of: BundleId.self), { $0.bundleId }, { $0.bundleId = $1 })
     columns.required(
       "product_id", .id(of: ProductId.self), { $0.productId }, { $0.productId = $1 }, export: "productId")
     columns.required("kind", .name(of: ProductKind.self), { $0.kind }, { $0.kind = $1 })

@@ -98,10 +98,24 @@ public struct OwedEvents {
     _ = try await postgres.run(PostgresQuery(.settle, [.ids(eventIds.sorted()), .text(subscriber)]))
   }
 
+  /// An event that waits.
+  public struct PutOff: Sendable, Equatable {
+    public let id: EventId
+    /// How long it waits.
+    public let pause: Duration
+    /// Why the subscriber does not have it.
+    public let cause: String
+
+    /// Creates an entry.
+    public init(_ id: EventId, pause: Duration, cause: String) {
+      (self.id, self.pause, self.cause) = (id, pause, cause)
+    }
+  }
+
   /// Puts events off that a subscriber does not take, each for a time of its own.
   ///
   /// - Throws: `PostgresError`.
-  public func putOff(_ events: [(id: EventId, pause: Duration, cause: String)], of subscriber: String) async throws {
+  public func putOff(_ events: [PutOff], of subscriber: String) async throws {
     guard !events.isEmpty else { return }
     let rows = events.sorted { $0.id < $1.id }
     _ = try await postgres.run(

@@ -5,7 +5,7 @@ public struct DuePurchase: Sendable, Equatable {
   public let key: PurchaseKey
   /// The deciding transaction.
   public let transactionId: TransactionId
-  public let bundleId: String
+  public let bundleId: BundleId
   public let productId: ProductId
   public let kind: ProductKind
   /// When the deciding transaction was bought, in milliseconds since 1970.

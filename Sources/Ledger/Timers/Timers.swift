@@ -15,16 +15,11 @@ public struct Timers {
 
   /// An app of a publisher's, with how many of its timers may be taken now.
   public struct Share: Sendable {
-    let publisherId: Int64
-    let bundleId: String
+    let app: AppKey
     let most: Int
 
     /// Creates a share.
-    public init(publisherId: Int64, bundleId: String, most: Int) {
-      self.publisherId = publisherId
-      self.bundleId = bundleId
-      self.most = most
-    }
+    public init(_ app: AppKey, most: Int) { (self.app, self.most) = (app, most) }
   }
 
   /// A publisher, with how many of its timers may be taken now.
@@ -64,13 +59,13 @@ public struct Timers {
   /// The apps of each publisher, in its order, as the JSON array that the statement reads. A list of all apps would be
   /// read for each publisher.
   private static func lists(of apps: [Share], _ publishers: [PublisherShare]) -> [String] {
-    let byPublisher = Dictionary(grouping: apps, by: \.publisherId)
+    let byPublisher = Dictionary(grouping: apps, by: \.app.publisherId)
     return publishers.map { publisher in
       let list = JSONWriter.array(
-        (byPublisher[publisher.publisherId] ?? []).map { app in
+        (byPublisher[publisher.publisherId] ?? []).map { share in
           JSONWriter.object {
-            $0.member("bundle_id", app.bundleId)
-            $0.member("most", Int64(app.most))
+            $0.member("bundle_id", share.app.bundleId)
+            $0.member("most", Int64(share.most))
           }
         })
       return String(decoding: list, as: UTF8.self)
@@ -103,9 +98,9 @@ public struct Timers {
   /// Since when the oldest due timer of some apps waits, in milliseconds since 1970; `nil` if none is due.
   ///
   /// - Throws: `PostgresError`.
-  public func oldestDue(of apps: [(publisherId: Int64, bundleId: String)]) async throws -> Int64? {
+  public func oldestDue(of apps: [AppKey]) async throws -> Int64? {
     let rows = try await postgres.run(
-      PostgresQuery(.oldestDue, [.int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId))]))
+      PostgresQuery(.oldestDue, [.int64s(apps.map(\.publisherId)), .ids(apps.map(\.bundleId))]))
     return try rows.first?.time("oldest")
   }
 }
@@ -113,7 +108,7 @@ public struct Timers {
 extension DuePurchase {
   fileprivate init(_ row: PostgresRow) throws {
     let key = try PurchaseKey(row)
-    guard let transaction: TransactionId = try row.id("transaction_id"), let bundle = try row.text("bundle_id"),
+    guard let transaction: TransactionId = try row.id("transaction_id"), let bundle: BundleId = try row.id("bundle_id"),
       let product: ProductId = try row.id("product_id"),
       let kind = try row.text("kind").flatMap(ProductKind.init(rawValue:)),
       let bought = try row.time("purchase_date"), let due = try row.time("due_at")

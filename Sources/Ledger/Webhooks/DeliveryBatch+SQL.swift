@@ -15,9 +15,9 @@ extension DeliveryBatch {
     add(
       .splitSeen, !seen.isEmpty,
       Self.columns(seen) + Self.columns(opened) + [.texts(seen.map { $0.environment?.rawValue })])
-    add(.advance, !advanced.isEmpty, Self.keys(advanced.map(\.0)) + Self.times(advanced.map(\.1)))
+    add(.advance, !advanced.isEmpty, Self.keys(advanced.map(\.key)) + Self.times(advanced.map(\.next)))
     add(
-      .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.0)) + [.times(postponed.map(\.1))])
+      .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.key)) + [.times(postponed.map(\.time))])
     add(
       .deleteDelivered, !delivered.isEmpty,
       [.ids(delivered.map(\.event)), .ids(delivered.map(\.endpoint))])
@@ -28,12 +28,12 @@ extension DeliveryBatch {
     add(
       .fail, !failing.isEmpty,
       [
-        .int64s(failing.map(\.0.publisher)), .ids(failing.map(\.0.id)), .times(failing.map(\.since)),
+        .int64s(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id)), .times(failing.map(\.since)),
         .bools(failing.map(\.isConfigured)),
       ])
     add(
       .readFailing, !failing.isEmpty,
-      [.int64s(failing.map(\.0.publisher)), .ids(failing.map(\.0.id))])
+      [.int64s(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id))])
     return queries
   }
 
@@ -53,10 +53,10 @@ extension DeliveryBatch {
     ]
   }
 
-  private static func columns(_ rows: [(Key, Next)]) -> [PostgresParameter] {
+  private static func columns(_ rows: [Step]) -> [PostgresParameter] {
     [
-      .ids(rows.map(\.0.event)), .ids(rows.map(\.0.endpoint)), .int64s(rows.map(\.1.publisher)),
-    ] + times(rows.map(\.1))
+      .ids(rows.map(\.key.event)), .ids(rows.map(\.key.endpoint)), .int64s(rows.map(\.next.publisher)),
+    ] + times(rows.map(\.next))
   }
 
   /// The parameters of `insertAttempts`.

@@ -32,6 +32,27 @@ struct DeliveryBatch {
     var dueAt: Int64?
   }
 
+  /// A delivery, with its next attempt.
+  struct Step: Equatable {
+    let key: Key
+    let next: Next
+  }
+
+  /// A delivery that waits.
+  struct Postponed: Equatable {
+    let key: Key
+    /// In milliseconds since 1970.
+    let time: Int64
+  }
+
+  /// An endpoint whose last attempt failed.
+  struct Failing: Equatable {
+    let endpoint: Endpoint
+    /// The first failure since the last success of the batch, in milliseconds since 1970.
+    let since: Int64
+    let isConfigured: Bool
+  }
+
   /// A look at an event's endpoints, of one notifier or of several.
   struct Seen: Equatable {
     let event: EventId
@@ -48,18 +69,17 @@ struct DeliveryBatch {
   /// The events whose endpoints are known now.
   let seen: [Seen]
   /// The deliveries of those events that have not ended.
-  let opened: [(Key, Next)]
+  let opened: [Step]
   /// The deliveries whose attempt failed, and the next attempt of each.
-  let advanced: [(Key, Next)]
-  let postponed: [(Key, Int64)]
+  let advanced: [Step]
+  let postponed: [Postponed]
   /// The endpoints that have an event now, in whatever round. No round needs to go on.
   let delivered: [Key]
   /// The deliveries that ended otherwise.
   let ended: [Key]
   /// The endpoints of which an attempt succeeded.
   let healthy: [Endpoint]
-  /// The endpoints whose last attempt failed: the first failure since the last success of the batch.
-  let failing: [(Endpoint, since: Int64, isConfigured: Bool)]
+  let failing: [Failing]
   let log: [(change: DeliveryChange, attempt: DeliveryAttempt)]
   /// Whether an earlier commit may have written some of the log.
   let isRepeated: Bool
@@ -123,23 +143,23 @@ struct DeliveryBatch {
       }
     }
     self.seen = seen.values.sorted { $0.event < $1.event }
-    self.opened = opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    self.advanced = advanced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    self.postponed = postponed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    self.opened = opened.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
+    self.advanced = advanced.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
+    self.postponed = postponed.sorted { $0.key < $1.key }.map { Postponed(key: $0.key, time: $0.value) }
     self.delivered = delivered.sorted()
     self.ended = ended.sorted()
     let states = health.sorted { $0.key < $1.key }
     healthy = states.filter(\.value.recovers).map(\.key)
     failing = states.compactMap { state in
-      state.value.since.map { (state.key, since: $0, isConfigured: state.value.isConfigured) }
+      state.value.since.map { Failing(endpoint: state.key, since: $0, isConfigured: state.value.isConfigured) }
     }
     self.log = log
   }
 
   /// The endpoints that the looks missed, by event.
   ///
-  /// - Parameter written: the events and endpoints of the rows that the commit has written for the looks.
-  func missed(_ written: [(event: EventId, endpoint: EndpointId)]) -> [EventId: [EndpointId]] {
+  /// - Parameter written: the keys of the rows that the commit has written for the looks.
+  func missed(_ written: [Key]) -> [EventId: [EndpointId]] {
     let known = Dictionary(uniqueKeysWithValues: seen.map { ($0.event, $0.endpoints) })
     var missed: [EventId: [EndpointId]] = [:]
     for row in written where known[row.event]?.contains(row.endpoint) == false {

@@ -133,7 +133,10 @@ public final class DeliveryRecorder {
       var missed: [EventId: [EndpointId]] = [:]
       if !batch.seen.isEmpty, let written = rows.first {
         missed = batch.missed(
-          try written.map { (try $0.id("event_id") ?? EventId(""), try $0.id("endpoint_id") ?? .unknown) })
+          try written.map {
+            DeliveryBatch.Key(
+              event: try $0.id("event_id") ?? "", endpoint: try $0.id("endpoint_id") ?? .unknown, round: "")
+          })
       }
       ended(some)
       for entry in some {

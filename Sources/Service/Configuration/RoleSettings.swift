@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import Formats
 public import Transport
 
@@ -237,7 +237,7 @@ public struct SimulatorSettings: Sendable {
 
   /// An app that the simulator knows.
   public struct App: Sendable, Equatable {
-    public let bundleId: String
+    public let bundleId: BundleId
     public let appAppleId: Int64
     public let issuerId: String
     public let keyId: String
@@ -261,7 +261,7 @@ public struct SimulatorSettings: Sendable {
         reader.note(key, "has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId")
         return nil
       }
-      return App(bundleId: words[0], appAppleId: appAppleId, issuerId: words[2], keyId: words[3])
+      return App(bundleId: BundleId(words[0]), appAppleId: appAppleId, issuerId: words[2], keyId: words[3])
     }
     latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
     lifeMonth = reader.seconds(

@@ -1,3 +1,5 @@
+import Formats
+
 /// Reads what the control API is asked for.
 extension LifeTerms {
   /// Reads the body that begins a life.
@@ -6,7 +8,7 @@ extension LifeTerms {
   init(_ body: inout ControlBody, apps: [Simulator.App], scale: LifeScale) throws(ControlRefusal) {
     let kind = try body.choice("kind", of: LifeKind.self) ?? .autoRenewable
     let bundleId = try body.text("bundleId") ?? apps.first?.bundleId ?? "com.example.app"
-    let known = apps.first { $0.bundleId == bundleId }?.appAppleId
+    let known = apps.first { $0.bundleId.exact == bundleId.exact }?.appAppleId
     let appAppleId = try body.integer("appAppleId", 0...Int64.max) ?? known ?? 999
     let name = try body.text("product") ?? kind.usualProduct
     let product = name.contains(".") ? name : "\(bundleId).\(name)"

@@ -49,7 +49,8 @@ extension StoreService {
     let notification = SimulatedNotification(
       number: 0, uuid: Self.uuid(), type: mint.type, subtype: mint.subtype,
       environment: own.asked.environment == StoreEnvironment.production.name ? .production : .sandbox,
-      bundleId: own.asked.bundleId, appAppleId: apps.first { $0.bundleId == own.asked.bundleId }?.appAppleId ?? 999,
+      bundleId: own.asked.bundleId,
+      appAppleId: apps.first { $0.bundleId.exact == own.asked.bundleId.exact }?.appAppleId ?? 999,
       signedDate: own.asked.signedDate, status: own.subscription?.status.rawValue, urls: [])
     let payload =
       switch mint.type {

@@ -73,7 +73,7 @@ struct NotificationQuery: Equatable, Sendable {
     var items: [SimulatedNotification] = []
     let skipped = after.map { $0 + 1 - archive.first } ?? 0
     for notification in archive.all.dropFirst(max(0, skipped)) {
-      guard notification.bundleId == app, notification.environment == environment,
+      guard notification.bundleId.exact == app.exact, notification.environment == environment,
         startDate...endDate ~= notification.signedDate,
         type == nil || notification.type == type, subtype == nil || notification.subtype == subtype,
         transactionId == nil || notification.originalTransactionId == life ?? transactionId,

@@ -56,7 +56,7 @@ struct HistorySummary: Equatable {
     if source.isSilent(at: now) { silent[place.environment, default: 0] += 1 }
     // Production does not answer about an app that was never released.
     if place.isUnknownToApple { return }
-    let end = source.readThrough ?? now - HistoryPlan.reach(in: source.environment)
+    let end = source.readThrough ?? now - HistoryPlan.reach(in: source.key.environment)
     oldest = min(oldest ?? end, end)
   }
 }

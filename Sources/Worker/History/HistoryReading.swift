@@ -229,7 +229,7 @@ struct HistoryReading {
     switch verification.verifier.notification(text, expecting: place.accepted) {
     case .accepted(let notification):
       let isForwarded = NotificationPolicy.forwardsFound(notification.signedDate, now: verification.now())
-      let row = KeptNotification(notification, text, of: source.publisherId)
+      let row = KeptNotification(notification, text, of: source.key.publisherId)
       return .success(row.forwarded(to: isForwarded ? forwards : []))
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):

@@ -14,15 +14,12 @@ import Service
 /// have one app with one key. Each of them keeps notifications of its own, so each is read for.
 @LoopActor
 final class HistoryRuns: RoleService {
-  /// An app of a publisher in an environment.
-  typealias App = (publisherId: Int64, place: AppPlace)
-
   /// What the readings work with.
   @LoopActor
   struct Dependencies {
     let context: RoleContext
     /// Reads what the ledger knows of apps, in their order.
-    let states: @LoopActor ([App]) async throws -> [NotificationSources.State]
+    let states: @LoopActor ([NotificationSource.Key]) async throws -> [NotificationSources.State]
     /// Takes the lease of a source; false if another worker has it.
     let take: @LoopActor (NotificationSource) async throws -> Bool
     /// Prolongs the lease of a source.
@@ -120,12 +117,10 @@ final class HistoryRuns: RoleService {
     while !isLast {
       let next = window.next(of: context.publishers.all)
       isLast = next.isLast
-      let apps: [App] = next.part.flatMap { publisher in
-        dependencies.places(publisher).map { (publisherId: publisher.id, place: $0) }
-      }
-      guard !apps.isEmpty else { continue }
+      let places = next.part.flatMap(dependencies.places)
+      guard !places.isEmpty else { continue }
       let now = context.now()
-      let all = zip(try await dependencies.states(apps), apps).map { (state: $0, known: $1.place) }
+      let all = zip(try await dependencies.states(places.map(\.source)), places).map { (state: $0, known: $1) }
       for (state, place) in all { summary.add(state.source, place, now: now) }
       due = HistoryTaking.oldest(due + HistoryTaking.due(all, plan, now: now), Self.mostConsidered)
     }
@@ -139,8 +134,8 @@ final class HistoryRuns: RoleService {
 
   private func begin(_ source: NotificationSource, _ place: AppPlace, _ range: HistoryPlan.Range) {
     let log = context.log.with([
-      "publisherId": .int(source.publisherId), "bundleId": .string(source.bundleId),
-      "environment": .string(source.environment.text),
+      "publisherId": .int(source.key.publisherId), "bundleId": .string(source.key.bundleId.text),
+      "environment": .string(source.key.environment.text),
     ])
     let reading = Reading(
       source: source, place: place, range: range, metrics: metrics, log: log,
@@ -182,16 +177,14 @@ extension HistoryRuns.Dependencies {
     let (sources, store) = (NotificationSources(ledger.postgres), NotificationStore(ledger.postgres))
     self.init(
       context: context,
-      states: { apps in
-        try await sources.states(
-          of: apps.map { ($0.publisherId, $0.place.app.bundleId, $0.place.environment) })
-      }, take: { try await sources.take($0) }, prolong: { try await sources.prolong($0) },
+      states: { try await sources.states(of: $0) },
+      take: { try await sources.take($0) }, prolong: { try await sources.prolong($0) },
       giveBack: { try await sources.giveBack($0, pause: $1) },
       read: { [verification = parts.verification, rows = parts.rows] reading in
-        let (source, publishers) = (reading.source, context.publishers)
+        let (source, publishers) = (reading.source.key, context.publishers)
         let name = "\(source.publisherId):\(source.bundleId):\(source.environment)"
         return await HistoryReading(
-          source: source, place: reading.place, range: reading.range, sources: sources, store: store,
+          source: reading.source, place: reading.place, range: reading.range, sources: sources, store: store,
           verification: verification, metrics: reading.metrics, isFatal: context.faults.crashHistory == name,
           forwards: publishers[source.publisherId]?.notifications.forwards(in: source.environment) ?? [],
           log: reading.log, turn: { await rows.run(.history, name, $0) }, apply: { await notifications.take($0) },

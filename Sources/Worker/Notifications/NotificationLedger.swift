@@ -18,7 +18,7 @@ protocol NotificationLedger {
   /// Takes notifications that nobody has applied in time.
   func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey]
   /// Puts notifications aside, with the reason.
-  func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws
+  func putAside(_ notifications: [NotificationStore.Aside]) async throws
 }
 
 extension NotificationStore: NotificationLedger {}

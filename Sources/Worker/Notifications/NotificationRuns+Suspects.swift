@@ -11,14 +11,23 @@ import Service
 /// A message that comes for the first time costs nothing here. If it comes again, or a sweep finds its notification,
 /// Redis counts the runs that began and never ended.
 extension NotificationRuns {
+  /// Which notifications run beside others, and which alone.
+  struct Ways {
+    var beside: [NotificationKey]
+    var alone: [Suspect] = []
+
+    /// A notification that runs alone.
+    struct Suspect {
+      let key: NotificationKey
+      /// How many of its runs never ended, this one with them.
+      let crashes: Int
+    }
+  }
+
   /// How the notifications of a batch run. Those that are put aside, or that nobody can count now, are done.
-  func ways(
-    of batch: [NotificationKey: [Waiting]]
-  ) async -> (beside: [NotificationKey], alone: [(key: NotificationKey, crashes: Int)]) {
+  func ways(of batch: [NotificationKey: [Waiting]]) async -> Ways {
     let again = batch.keys.filter { isSuspect($0, batch) }
-    var ways = (
-      beside: batch.keys.filter { !isSuspect($0, batch) }, alone: [(key: NotificationKey, crashes: Int)]()
-    )
+    var ways = Ways(beside: batch.keys.filter { !isSuspect($0, batch) })
     guard !again.isEmpty else { return ways }
     var fatal: [NotificationKey: Int] = [:]
     do {
@@ -26,7 +35,7 @@ extension NotificationRuns {
         // Its worker died, or its message got lost: nobody can tell, and one crash has no consequence.
         switch Suspects.Way(crashes: count + 1) {
         case .beside: ways.beside.append(key)
-        case .alone: ways.alone.append((key, count + 1))
+        case .alone: ways.alone.append(Ways.Suspect(key: key, crashes: count + 1))
         case .never: fatal[key] = count + 1
         }
       }
@@ -57,7 +66,8 @@ extension NotificationRuns {
   /// Puts notifications aside. In the ledger they stay with the reason, until a person says what becomes of them.
   private func putAside(_ fatal: [NotificationKey: Int], _ batch: [NotificationKey: [Waiting]]) async {
     let rows = fatal.map { key, crashes in
-      (key: key, reason: "\(crashes) workers in a row died while they had it: it seems to kill its process")
+      NotificationStore.Aside(
+        key, reason: "\(crashes) workers in a row died while they had it: it seems to kill its process")
     }
     do {
       try await dependencies.ledger.putAside(rows)

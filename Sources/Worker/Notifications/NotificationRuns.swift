@@ -76,13 +76,10 @@ final class NotificationRuns: RoleService {
 
   /// Takes a message. It is acknowledged when its notification is applied, so that the prefetch limits the work.
   func take(_ received: AMQPConsumer.Received) {
-    guard !runs.isClosed, let (publisher, uuid) = NotificationMessage.read(received.delivery) else {
+    guard !runs.isClosed, let key = NotificationMessage.read(received.delivery) else {
       return received.acknowledge()
     }
-    waiting.append(
-      Waiting(
-        key: NotificationKey(publisherId: publisher, uuid: uuid), isSuspect: received.delivery.isRedelivered
-      ) { received.acknowledge() })
+    waiting.append(Waiting(key: key, isSuspect: received.delivery.isRedelivered) { received.acknowledge() })
     readLater.plan()
   }
 
@@ -145,7 +142,8 @@ final class NotificationRuns: RoleService {
         await run(ways.beside, batch)
         dependencies.suspects.leave()
       }
-      for (key, crashes) in ways.alone {
+      for suspect in ways.alone {
+        let (key, crashes) = (suspect.key, suspect.crashes)
         try? await EventLoop.sleep(for: min(dependencies.suspects.rest, Self.longestRest))
         let log = context.log.with(["uuid": .string(key.uuid.text)])
         guard !Task.isCancelled,

@@ -20,7 +20,7 @@ struct RefundCall {
   /// Takes a call out of the budget, and makes it.
   func run() async -> RefundRequest.CallResult {
     guard let place else {
-      log.warning("no app to answer with", ["bundleId": .string(request.bundleId)])
+      log.warning("no app to answer with", ["bundleId": .string(request.bundleId.text)])
       return .postponed("no_app", until: verification.now() + Self.pauseWithoutApp)
     }
     if let wait = place.admit(at: verification.now()) {

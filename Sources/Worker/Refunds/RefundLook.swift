@@ -2,7 +2,6 @@ import AppStore
 import Configuration
 import Domain
 import EventLoop
-import Formats
 import Glibc
 import Ledger
 import Observability
@@ -71,7 +70,7 @@ struct RefundLook {
 
   private func send(_ answer: ConsumptionAnswer, _ request: RefundRequest) async -> RefundRequest {
     let place = dependencies.places(publisher).first {
-      $0.app.bundleId.exact == request.bundleId.exact
+      $0.app.bundleId == request.bundleId
         && $0.environment == request.purchase.environment
     }
     if request.transactionId == dependencies.context.faults.crashBeforeAnswer { abort() }

@@ -11,7 +11,7 @@ protocol OwedEventLedger {
   /// Notes that the subscriber has events, or will not get them.
   func settle(_ eventIds: [EventId], of subscriber: String) async throws
   /// Lets events wait.
-  func putOff(_ events: [(id: EventId, pause: Duration, cause: String)], of subscriber: String) async throws
+  func putOff(_ events: [OwedEvents.PutOff], of subscriber: String) async throws
   /// Gives up what is too old; returns how many events of each subscriber.
   func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64]
   /// What these subscribers are owed, and all others that are owed anything.

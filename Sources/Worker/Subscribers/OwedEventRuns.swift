@@ -90,8 +90,7 @@ final class OwedEventRuns: RoleService {
       let round = await OwedRound(tries(of: owed, to: subscriber))
       subscriber.endRetry(confirmed: round.progress)
       try await dependencies.ledger.settle(round.settled, of: subscriber.name)
-      try await dependencies.ledger.putOff(
-        round.putOff.map { (id: $0.id, pause: $0.pause, cause: $0.cause) }, of: subscriber.name)
+      try await dependencies.ledger.putOff(round.putOff, of: subscriber.name)
       if let first = round.putOff.first {
         dependencies.context.log.warning(
           "a subscriber does not take its events",

@@ -8,17 +8,10 @@ struct OwedRound: Equatable {
   /// The events that the subscriber has, or that nobody wants.
   var settled: [EventId] = []
   /// The events that wait, and how long.
-  var putOff: [PutOff] = []
+  var putOff: [OwedEvents.PutOff] = []
   /// How many events the broker has taken, or had no queue for: it has answered, and a queue may have other events,
   /// although nobody wants this one.
   var progress = 0
-
-  /// An event that waits.
-  struct PutOff: Equatable {
-    let id: EventId
-    let pause: Duration
-    let cause: String
-  }
 
   /// Judges the tries: each event with its failure, `nil` if the broker has confirmed it.
   init(_ tries: [(owed: OwedEvents.Owed, failure: SubscriberOutlet.Failure?)]) {
@@ -26,7 +19,7 @@ struct OwedRound: Equatable {
       if failure?.isUnwanted ?? true { progress += 1 }
       if let failure, !(failure.isUnwanted && SubscriberPace.isUnwanted(afterTries: owed.tries)) {
         let pause = SubscriberPace.pause(afterTries: owed.tries + 1)
-        putOff.append(PutOff(id: owed.event.id, pause: pause, cause: failure.cause))
+        putOff.append(OwedEvents.PutOff(owed.event.id, pause: pause, cause: failure.cause))
       } else {
         settled.append(owed.event.id)
       }

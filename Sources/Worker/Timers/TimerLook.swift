@@ -50,10 +50,10 @@ struct TimerLook {
       return ([], .own)
     }
     let place = dependencies.places(publisher).first {
-      $0.app.bundleId.exact == due.bundleId.exact && $0.environment == due.key.environment
+      $0.app.bundleId == due.bundleId && $0.environment == due.key.environment
     }
     guard let place else {
-      log.warning("no app to ask with", ["bundleId": .string(due.bundleId)])
+      log.warning("no app to ask with", ["bundleId": .string(due.bundleId.text)])
       return ([], .noApp)
     }
     let endpoint = due.kind == .autoRenewable ? AppStoreEndpoint.subscriptionStatuses : .transactionInfo

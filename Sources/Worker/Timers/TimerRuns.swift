@@ -19,7 +19,7 @@ final class TimerRuns: RoleService {
     /// Takes due timers out of the ledger.
     let takeDue: @LoopActor (TimerTaking.Turn) async throws -> [DuePurchase]
     /// Since when the oldest due timer of some apps waits, in milliseconds since 1970; `nil` if none is due.
-    let oldestDue: @LoopActor ([TimerTaking.AppName]) async throws -> Int64?
+    let oldestDue: @LoopActor ([AppKey]) async throws -> Int64?
     /// Commits what a look has found; returns the events to publish.
     let apply: @LoopActor (PurchaseUpdate) async throws -> Told
     let publish: @LoopActor (consuming Told) -> Void
@@ -116,7 +116,7 @@ extension TimerRuns.Dependencies {
     let timers = Timers(parts.ledger.postgres)
     self.init(
       context: parts.context, takeDue: { try await timers.takeDue($0.apps, of: $0.publishers, limit: $0.most) },
-      oldestDue: { apps in try await timers.oldestDue(of: apps.map { ($0.publisherId, $0.bundleId.text) }) },
+      oldestDue: { try await timers.oldestDue(of: $0) },
       apply: { [commits = parts.commits] in try await commits.apply($0) },
       publish: { [outlet = parts.outlet] in outlet.publish($0) }, verification: parts.verification,
       places: { [places = parts.places] in places.of($0) }, rows: parts.rows,

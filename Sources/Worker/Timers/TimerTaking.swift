@@ -1,19 +1,12 @@
 import Domain
-import Formats
 import Ledger
 
 /// Decides by value which due timers a worker takes next: fairly between publishers, and between apps.
 struct TimerTaking {
   private let places: Int
   private var publishers: FairTurns<Int64>
-  private var apps: FairTurns<AppName>
+  private var apps: FairTurns<AppKey>
   private var window = LookWindow()
-
-  /// An app of a publisher.
-  struct AppName: Hashable {
-    let publisherId: Int64
-    let bundleId: ExactText
-  }
 
   /// What to take now.
   struct Turn {
@@ -39,7 +32,7 @@ struct TimerTaking {
     let (part, isLast) = window.next(of: all)
     return Turn(
       apps: apps.shares(of: Self.apps(of: part), free: free).map {
-        Timers.Share(publisherId: $0.name.publisherId, bundleId: $0.name.bundleId.text, most: $0.most)
+        Timers.Share($0.name, most: $0.most)
       },
       publishers: publishers.shares(of: part.map(\.id), free: free).map {
         Timers.PublisherShare(publisherId: $0.name, most: $0.most)
@@ -49,25 +42,25 @@ struct TimerTaking {
   private func free(running: Int) -> Int { min(max(1, places / 4), places - running) }
 
   /// The apps of publishers.
-  static func apps(of publishers: some Sequence<Publisher>) -> [AppName] {
+  static func apps(of publishers: some Sequence<Publisher>) -> [AppKey] {
     publishers.flatMap { publisher in
-      publisher.apps.map { AppName(publisherId: publisher.id, bundleId: $0.bundleId.exact) }
+      publisher.apps.map { AppKey(publisherId: publisher.id, bundleId: $0.bundleId) }
     }
   }
 
   /// Notes that a look begins.
   mutating func begin(_ due: DuePurchase) {
     publishers.begin(due.key.publisherId)
-    apps.begin(AppName(due))
+    apps.begin(due.app)
   }
 
   /// Notes that a look has ended.
   mutating func end(_ due: DuePurchase) {
     publishers.end(due.key.publisherId)
-    apps.end(AppName(due))
+    apps.end(due.app)
   }
 }
 
-extension TimerTaking.AppName {
-  fileprivate init(_ due: DuePurchase) { self.init(publisherId: due.key.publisherId, bundleId: due.bundleId.exact) }
+extension DuePurchase {
+  fileprivate var app: AppKey { AppKey(publisherId: key.publisherId, bundleId: bundleId) }
 }

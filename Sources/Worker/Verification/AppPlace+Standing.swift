@@ -47,13 +47,13 @@ extension AppPlace {
   ///
   /// The sandbox of an app whose key is refused in production would hide the mistake, and is not asked either.
   static func askable(_ places: [AppPlace], at now: Int64) -> [AppPlace] {
-    var refused: Set<ExactText> = []
+    var refused: Set<BundleId> = []
     return places.filter { place in
       guard place.standing.value.allowsCall(at: now) else {
-        if place.environment == .production { refused.insert(place.app.bundleId.exact) }
+        if place.environment == .production { refused.insert(place.app.bundleId) }
         return false
       }
-      return !refused.contains(place.app.bundleId.exact)
+      return !refused.contains(place.app.bundleId)
     }
   }
 
@@ -83,7 +83,7 @@ extension AppPlace {
 
   private var fields: KeyValuePairs<String, Log.Value> {
     [
-      "app": .string(app.bundleId), "environment": .string(environment.text), "cause": .string(standing.cause),
+      "app": .string(app.bundleId.text), "environment": .string(environment.text), "cause": .string(standing.cause),
     ]
   }
 }

@@ -7,6 +7,7 @@ import Domain
 ///
 /// An object: every job in flight refers to one.
 final class AppPlace: Sendable {
+  let publisherId: Int64
   let app: Publisher.App
   let environment: Environment
   /// The place by its name in budgets and routes.
@@ -21,7 +22,8 @@ final class AppPlace: Sendable {
   /// Whether Apple takes the key here.
   let standing = PlaceStanding()
 
-  private init(_ app: Publisher.App, _ environment: Environment, budgetScale: Double) {
+  private init(_ app: Publisher.App, of publisherId: Int64, _ environment: Environment, budgetScale: Double) {
+    self.publisherId = publisherId
     self.app = app
     self.environment = environment
     call = CallPlace(
@@ -48,6 +50,11 @@ final class AppPlace: Sendable {
     ])
   }
 
+  /// The place as a source of Notification History.
+  var source: NotificationSource.Key {
+    NotificationSource.Key(publisherId: publisherId, bundleId: app.bundleId, environment: environment)
+  }
+
   /// Whether this is the production of an app that was never released: Apple answers 401.
   var isUnknownToApple: Bool { environment == .production && !app.isReleased }
 
@@ -58,7 +65,7 @@ final class AppPlace: Sendable {
   static func all(of publisher: Publisher, budgetScale: Double) -> [AppPlace] {
     publisher.apps.flatMap { app in
       [Environment.production, .sandbox].filter { app.environments.contains($0) }
-        .map { AppPlace(app, $0, budgetScale: budgetScale) }
+        .map { AppPlace(app, of: publisher.id, $0, budgetScale: budgetScale) }
     }
   }
 }

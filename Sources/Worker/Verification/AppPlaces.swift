@@ -36,17 +36,16 @@ final class AppPlaces {
   var readiness: [ReadinessCheck] { [ReadinessCheck("apple", isNeeded: false) { [weak self] in self?.trouble }] }
 
   /// The apps whose key Apple refuses, each in an environment.
-  private var refused: [(publisher: Int64, place: AppPlace)] {
+  private var refused: [AppPlace] {
     guard revision == context.publishersRevision else { return [] }
-    return known.flatMap { id, found in found.places.map { (publisher: id, place: $0) } }
-      .filter { $0.place.standing.value.refusedSince != nil }
+    return known.values.flatMap(\.places).filter { $0.standing.value.refusedSince != nil }
   }
 
   /// A sentence for each of them; `nil` if there is none.
   private var trouble: String? {
-    let sentences = refused.map { publisher, place in
+    let sentences = refused.map { place in
       let since = rfc3339(milliseconds: place.standing.value.refusedSince ?? 0)
-      return "Apple refuses the key of \(place.app.bundleId) (publisher \(publisher)) in "
+      return "Apple refuses the key of \(place.app.bundleId) (publisher \(place.publisherId)) in "
         + "\(place.environment) since \(since): \(place.standing.cause)"
     }
     return sentences.isEmpty ? nil : sentences.sorted().prefix(10).joined(separator: "; ")

@@ -6,20 +6,20 @@ import Testing
 /// Which publishers a notification belongs to.
 struct PublisherAppsTests {
   private func origin(
-    _ bundleId: String = "com.example", _ appAppleId: Int64? = 1234, _ environment: Environment = .production
+    _ bundleId: BundleId = "com.example", _ appAppleId: Int64? = 1234, _ environment: Environment = .production
   ) -> NotificationOrigin {
     NotificationOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: environment)
   }
 
   private func app(
     _ appAppleId: Int64? = 1234, _ environments: Set<Environment> = [.production, .sandbox],
-    bundleId: String = "com.example"
+    bundleId: BundleId = "com.example"
   ) -> AcceptedApps.App {
     AcceptedApps.App(bundleId: bundleId, appAppleId: appAppleId, environments: environments)
   }
 
   private func publisherApps(_ listed: [(Int64, AcceptedApps.App)]) -> PublisherApps {
-    PublisherApps(listed.map { (publisherId: $0.0, app: $0.1) })
+    PublisherApps(listed.map { PublisherApps.Listed(publisherId: $0.0, $0.1) })
   }
 
   @Test func `each publisher that lists the app gets it`() {

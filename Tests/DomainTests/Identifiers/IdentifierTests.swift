@@ -42,6 +42,7 @@ struct IdentifierTests {
     try check(OfferId.self)
     try check(ProductId.self)
     try check(Environment.self)
+    try check(BundleId.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

@@ -12,8 +12,8 @@ struct HistoryPlanTests {
     _ environment: Environment = "Production", read: Int64? = nil, posted: Int64? = nil, silence: Int64? = nil
   ) -> NotificationSource {
     NotificationSource(
-      publisherId: 1, bundleId: "com.example.app", environment: environment, readThrough: read.map { Self.now - $0 },
-      lastReceivedAt: posted.map { Self.now - $0 }, longestSilence: silence)
+      .init(publisherId: 1, bundleId: "com.example.app", environment: environment),
+      readThrough: read.map { Self.now - $0 }, lastReceivedAt: posted.map { Self.now - $0 }, longestSilence: silence)
   }
 
   @Test func `an app that nobody has read is due, with all that Apple has`() {
@@ -36,7 +36,8 @@ struct HistoryPlanTests {
       (0..<40).map { id in
         (0...60).first { minute in
           let source = NotificationSource(
-            publisherId: Int64(id), bundleId: "com.example.app", environment: "Production", readThrough: Self.now)
+            .init(publisherId: Int64(id), bundleId: "com.example.app", environment: "Production"),
+            readThrough: Self.now)
           return plan.isDue(source, now: Self.now + Int64(minute) * 60_000 + Self.hour)
         }
       })

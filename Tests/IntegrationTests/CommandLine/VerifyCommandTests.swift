@@ -142,8 +142,8 @@ struct VerifyCommandTests {
     var method: String
     var env: String?
     var environment: String?
-    var bundle: String?
-    var bundleId: String?
+    var bundle: BundleId?
+    var bundleId: BundleId?
     var appAppleId: Int64?
     var root: String?
 
@@ -156,7 +156,7 @@ struct VerifyCommandTests {
         var id: Int
         var kind: String?
         var data: String
-        var bundleId: String?
+        var bundleId: BundleId?
         var appAppleId: Int64?
         var environment: String?
       }

@@ -144,7 +144,7 @@ struct LeaseTests {
   }
 
   private static func place(
-    _ app: String, in environment: Environment = "Production", _ endpoints: [String], perSecond: Double = 1000
+    _ app: BundleId, in environment: Environment = "Production", _ endpoints: [String], perSecond: Double = 1000
   ) -> CallPlace {
     CallPlace(
       bundleId: app, environment: environment,

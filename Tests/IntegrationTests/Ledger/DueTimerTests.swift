@@ -16,7 +16,7 @@ struct DueTimerTests {
   /// The ledger's own clock decides what is due, so the purchases' ends are far from the tests' `now`.
   private func due(_ lab: CommitLab, most: Int = 10, limit: Int = 10) async throws -> [String] {
     try await Timers(lab.clients[0]).takeDue(
-      [Timers.Share(publisherId: 7, bundleId: "com.example", most: most)],
+      [Timers.Share(AppKey(publisherId: 7, bundleId: "com.example"), most: most)],
       of: [Timers.PublisherShare(publisherId: 7, most: most)], limit: limit
     ).map(\.key.originalTransactionId.text)
   }

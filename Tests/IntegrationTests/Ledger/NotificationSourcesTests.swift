@@ -12,7 +12,8 @@ import Testing
 )
 @LoopActor
 struct NotificationSourcesTests {
-  private static let app = (publisherId: Int64(1), bundleId: "com.example.app", environment: Environment.production)
+  private static let app = NotificationSource.Key(
+    publisherId: 1, bundleId: "com.example.app", environment: .production)
 
   private func state(_ sources: NotificationSources) async throws -> NotificationSources.State {
     try #require(try await sources.states(of: [Self.app]).first)
@@ -34,7 +35,8 @@ struct NotificationSourcesTests {
       #expect(try await !state(sources).isFree)
       // Another publisher's reading of the same app is its own.
       let other = try #require(
-        try await sources.states(of: [(publisherId: 2, bundleId: Self.app.bundleId, environment: "Production")]).first)
+        try await sources.states(of: [.init(publisherId: 2, bundleId: Self.app.bundleId, environment: "Production")])
+          .first)
       #expect(other.isFree)
       #expect(try await sources.take(other.source))
     }

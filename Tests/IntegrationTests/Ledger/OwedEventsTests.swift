@@ -73,8 +73,8 @@ struct OwedEventsTests {
       try await owed.owe(
         ["c", "b", "a"].map { Missed(eventId: $0, subscriber: "billing", cause: "full", pause: .zero) })
       #expect(try await owed.take(for: "billing", limit: 2).count == 2)
-      try await owed.putOff([("a", .zero, "still full"), ("b", .zero, "still full")], of: "billing")
-      try await owed.putOff([("c", .seconds(600), "too large")], of: "billing")
+      try await owed.putOff(["a", "b"].map { .init($0, pause: .zero, cause: "still full") }, of: "billing")
+      try await owed.putOff([.init("c", pause: .seconds(600), cause: "too large")], of: "billing")
       let again = try await owed.take(for: "billing", limit: 10)
       #expect(again.map(\.event.id) == ["a", "b"])
       #expect(again.map(\.tries) == [2, 2])

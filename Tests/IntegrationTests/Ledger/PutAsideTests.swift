@@ -24,14 +24,14 @@ struct PutAsideTests {
             source: .apple, body: [0x61])
         })
       try await store.finish([key("c")], now: 1)
-      try await store.putAside([(key("a"), "why"), (key("c"), "too late")])
+      try await store.putAside([.init(key("a"), reason: "why"), .init(key("c"), reason: "too late")])
       #expect(try await store.countPutAside() == 1)
       try await ledger.execute("UPDATE notifications SET due_at = now() - interval '1 day' WHERE due_at IS NOT NULL")
       #expect(try await store.open([key("a"), key("b"), key("c")]).keys.map(\.uuid.text) == ["b"])
       #expect(try await store.takeOverdue(of: [1], limit: 10) == [key("b")])
       // Nor does a worker that read it before.
       try await store.putOff([key("a")])
-      try await store.putAside([(key("a"), "again")])
+      try await store.putAside([.init(key("a"), reason: "again")])
       let kept = try await ledger.execute(
         "SELECT 1 FROM notifications WHERE put_aside_reason = 'why' AND due_at IS NULL AND applied_at IS NULL")
       #expect(kept.count == 1)

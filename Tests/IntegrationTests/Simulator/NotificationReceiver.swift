@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats

@@ -43,7 +43,7 @@ extension RunningSimulator {
 
   /// The payload of a transaction that the simulator has signed.
   func verified(_ jws: String, in environment: Environment = .production) throws -> TransactionPayload {
-    let app = AcceptedApps.App(bundleId: Self.app.bundleId, environments: [environment])
+    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId), environments: [environment])
     return try #require(try signedDataVerifier().transaction(jws, expecting: AcceptedApps([app])).payload)
   }
 

@@ -140,7 +140,7 @@ struct SimulatorLivesTests {
       let receipt = try #require(
         verifier.receipt(
           String(decoding: answer.body, as: UTF8.self),
-          expecting: AcceptedApps([AcceptedApps.App(bundleId: RunningSimulator.app.bundleId)])
+          expecting: AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId))])
         ).payload)
       #expect(receipt.inApp.compactMap(\.transactionId?.text) == life.transactions.map(\.transactionId))
       #expect(receipt.inApp.map(\.isTrialPeriod) == [true, false])

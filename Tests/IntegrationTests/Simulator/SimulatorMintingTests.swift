@@ -11,7 +11,7 @@ import Testing
 
 /// What the simulator mints for apps, as our own verifiers see it.
 struct SimulatorMintingTests {
-  private static let apps = AcceptedApps([AcceptedApps.App(bundleId: RunningSimulator.app.bundleId)])
+  private static let apps = AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId))])
 
   /// The reason for which each scenario's data is refused; the scenarios that are not here give good data.
   private static let faults: [Scenario: Rejection.Reason] = [

@@ -206,7 +206,7 @@ extension RunningSimulator {
     settings.caFile = "\(folder)/tls-ca.pem"
     let own = HTTP2Client(settings, fallback: client)
     let app = AppCredentials(
-      bundleId: Self.app.bundleId, issuerId: Self.app.issuerId, keyId: Self.app.keyId, key: key)
+      bundleId: BundleId(Self.app.bundleId), issuerId: Self.app.issuerId, keyId: Self.app.keyId, key: key)
     return (AppStoreServerAPI(configuration, client: own), app, own)
   }
 }

@@ -171,7 +171,7 @@ extension RunningSimulator {
   fileprivate func verify(
     _ jws: String, in environment: Environment = .production
   ) throws -> Verdict<TransactionPayload> {
-    let app = AcceptedApps.App(bundleId: Self.app.bundleId, environments: [environment])
+    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId), environments: [environment])
     return try verifier().transaction(jws, expecting: AcceptedApps([app]))
   }
 

@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import Domain
 import Formats
 import RoleSupport
 import Testing

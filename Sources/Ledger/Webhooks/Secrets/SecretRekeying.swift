@@ -10,13 +10,19 @@ public import Postgres
 /// secrets are the same.
 @LoopActor
 public final class SecretRekeying {
+  /// Names a row.
+  private struct Place {
+    let publisher: Int64
+    let endpoint: EndpointId
+  }
+
   private let postgres: PostgresClient
   private let keys: SealingKeys
   private let first: String
   private let refusesPlain: Bool
   private let batch: Int32
   /// The last row of the present pass, so that rows that cannot be decrypted do not come again in it.
-  private var place: (publisher: Int64, endpoint: EndpointId)?
+  private var place: Place?
   /// The rows of the present pass that cannot be read although their key is there, or that are plain text where that is
   /// refused: a sentence for each, without a secret.
   public private(set) var refused: [String] = []
@@ -65,7 +71,7 @@ public final class SecretRekeying {
       }
       if !written.isEmpty { _ = try await transaction.query(written) }
       let last = try rows.last.map {
-        (publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.id("id") ?? EndpointId.unknown)
+        Place(publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.id("id") ?? EndpointId.unknown)
       }
       return (rows.count, written.count, last, refused)
     }

@@ -95,7 +95,7 @@ extension ConfigurationLoader {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
     // A route knows an app by these two: no call would ever use a second app's key.
-    let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
+    let places = publisher.apps.filter { !$0.bundleId.text.isEmpty }.flatMap { app in
       app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
     }
     for (place, all) in Dictionary(grouping: places, by: \.exact).sorted(by: { $0.key < $1.key }) where all.count > 1 {
@@ -115,8 +115,8 @@ extension ConfigurationLoader {
 
 extension JSONValue {
   /// The apps that a publisher's file names.
-  fileprivate var bundleIds: [String] {
+  fileprivate var bundleIds: [BundleId] {
     guard case .array(let apps)? = self[["apps"]] else { return [] }
-    return apps.compactMap { $0[["bundleId"]]?.string }
+    return apps.compactMap { $0[["bundleId"]]?.string.map(BundleId.init(_:)) }
   }
 }

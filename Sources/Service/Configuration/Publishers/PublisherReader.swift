@@ -138,7 +138,7 @@ struct PublisherReader {
     let keyId = reader.string("keyId", nil, "The id of the In-App Purchase key.")
     guard let key else { return nil }  // noted above
     return Publisher.App(
-      bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
+      bundleId: BundleId(bundleId), appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
       privateKey: key, environments: environments.map(Environment.init(_:)), isReleased: isReleased)
   }
 
