@@ -19,6 +19,7 @@ from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
+from fleet.sets import VARIABLE, ServerSet
 from fleet.system import System
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
@@ -120,9 +121,23 @@ def test_layer(layer, arguments, parts):
         return run(["swift", "test", "--skip-build", "--disable-xctest", *arguments], environment, parts)
 
 
+def with_servers(arguments, parts):
+    """Takes `--servers NAME` from the arguments, and fetches the set; returns whether it was there, and the rest."""
+    if "--servers" not in arguments:
+        return False, arguments
+    place = arguments.index("--servers")
+    servers = ServerSet(arguments[place + 1] if place + 1 < len(arguments) else "")
+    with parts.part(f"the servers of {servers.name}, fetched"):
+        servers.fetch()
+    # ops/servers reads it, and so do the calls of ops/servers by the tests.
+    os.environ[VARIABLE] = servers.name
+    return True, arguments[:place] + arguments[place + 2:]
+
+
 def test(arguments, parts):
     if arguments[:1] == ["--layer"]:
         return test_layer(arguments[1] if len(arguments) > 1 else "", arguments[2:], parts)
+    of_a_set, arguments = with_servers(arguments, parts)
     if "--tls" in arguments:
         arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
         # ops/servers and the tests read it, and so do the calls of ops/servers by the tests.
@@ -136,7 +151,7 @@ def test(arguments, parts):
     only_contract = arguments == ["--contract"]
     only_chart = arguments == ["--chart"]
     only_documents = arguments[:1] == ["--documents"]
-    is_whole = not arguments and not options
+    is_whole = not arguments and not options and not of_a_set
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     with parts.part("checks of the sources"):
         check_scripts()
@@ -181,13 +196,16 @@ def test(arguments, parts):
         return 0
     # One kind after the other. Unit tests keep every core busy, and an integration test beside them would exceed its
     # time limits.
-    runs = [("swift test", arguments)] if arguments else [UNIT_TESTS, INTEGRATION_TESTS] + ([] if options else [
-        ("FleetTests", ["--filter", "FleetTests[.]"])])
+    runs = [INTEGRATION_TESTS] if of_a_set else [UNIT_TESTS, INTEGRATION_TESTS]
+    runs += [] if options else [FLEET_TESTS]
+    if arguments:
+        runs = [("swift test", arguments)]
     return test_with_servers(ROOT / ".countersign" / "test", runs, parts, options, cluster)
 
 
 UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
 INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", AT_ONCE, TESTS_AT_ONCE])
+FLEET_TESTS = ("FleetTests", ["--filter", "FleetTests[.]"])
 # What runs side by side. Fleets have the machine for themselves: seven processes and three servers are enough for it.
 LANES = (("strangers", "layers"), ("fleets",), ("faults",))
 

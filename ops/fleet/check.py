@@ -146,7 +146,7 @@ class Check:
     def subscribe(self):
         """Binds a queue of our own to the events, before the first event."""
         consume = self.system.processes.start("events", [
-            "amqp-consume", f"--url={self.configuration.rabbitmq}", "--exchange=countersign.events",
+            "amqp-consume", f"--url={self.configuration.rabbitmq}", "--exclusive", "--exchange=countersign.events",
             f"--routing-key={TOPIC}.{PUBLISHER}", "awk", "1"], output=self.events)
         told = "Server provided queue name: "
         queue = wait_until(

@@ -36,11 +36,15 @@ class SmallDisks:
         self.servers.stop(name, signal.SIGKILL)
         self.servers.wipe(name)
         self.flag(name).write_text("")
-        self.servers.launch(name)
-        self.servers.start(name)
-        if name == "postgres":
-            self.servers.postgres[name].query(
-                f"CREATE TABLESPACE small OWNER countersign LOCATION '{self.disk(name)}';")
+        try:
+            self.servers.launch(name)
+            self.servers.start(name)
+            if name == "postgres":
+                self.servers.postgres[name].query(
+                    f"CREATE TABLESPACE small OWNER countersign LOCATION '{self.disk(name)}';")
+        except BaseException:
+            self.flag(name).unlink(missing_ok=True)  # the next start needs no small disk
+            raise
 
     def release(self, name):
         """Starts a server again, empty, without its small disk."""

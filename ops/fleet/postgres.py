@@ -1,5 +1,4 @@
 """A private PostgreSQL of ops/servers: its files, its commands and its processes."""
-import glob
 import os
 import pathlib
 import pwd
@@ -15,6 +14,7 @@ import tempfile
 import time
 
 from fleet.certificates import Certificates, wants_tls
+from fleet.sets import installed, within
 
 # The owner of the databases is no superuser, as in production.
 OWNER, DATABASE, SUPERUSER = "countersign", "countersign", "postgres"
@@ -69,7 +69,7 @@ class Postgres:
         def version(path):
             return [int(part) for part in re.findall(r"\d+", path)]
 
-        places = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), key=version, reverse=True)
+        places = sorted(installed(f"/usr/lib/postgresql/*/bin/{name}"), key=version, reverse=True)
         return places[0] if places else shutil.which(name) or name
 
     @staticmethod
@@ -87,13 +87,15 @@ class Postgres:
 
     def run(self, command, text="", **options):
         """Runs a program to its end and returns its output."""
+        program = command[0]
+        command, options = within(command, options)
         try:
             run = subprocess.run(
                 command, input=text, capture_output=True, text=True, env=self.environment(), cwd="/", **options)
         except OSError as error:
-            sys.exit(f"servers: {command[0]} cannot be started: {error}; ops/install installs it")
+            sys.exit(f"servers: {program} cannot be started: {error}; ops/install installs it")
         if run.returncode != 0:
-            sys.exit(f"servers: {command[0]} ended with status {run.returncode}: {run.stdout}{run.stderr}".rstrip())
+            sys.exit(f"servers: {program} ended with status {run.returncode}: {run.stdout}{run.stderr}".rstrip())
         return run.stdout
 
     def query(self, sql, user=SUPERUSER, database="postgres"):

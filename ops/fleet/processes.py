@@ -201,7 +201,9 @@ class Processes:
         if (self.folder / "ports.json").exists():
             # The data of PostgreSQL may be elsewhere.
             subprocess.run([ROOT / "ops" / "servers", "wipe", self.folder], stdin=subprocess.DEVNULL)
-        for name in ("ports.json", "addresses.json", "postgres.password"):
+        # A run that was killed leaves the mark of a confined server.
+        marks = [path.name for path in self.folder.glob("*.confined")]
+        for name in ("ports.json", "addresses.json", "postgres.password", *marks):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / "tls", ignore_errors=True)
 

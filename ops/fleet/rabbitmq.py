@@ -1,5 +1,4 @@
 """A private RabbitMQ of ops/servers: alone, or a node of a cluster."""
-import glob
 import json
 import os
 import pathlib
@@ -9,6 +8,7 @@ import sys
 
 from fleet.certificates import wants_tls
 from fleet.node import Node
+from fleet.sets import installed, within
 
 COOKIE = "countersign"
 
@@ -111,17 +111,18 @@ class RabbitMQ(Node):
     @staticmethod
     def server():
         # This is the server itself: the rabbitmq-server in PATH demands root or the user rabbitmq.
-        places = ["/usr/lib/rabbitmq/bin/rabbitmq-server"]
-        places += sorted(glob.glob("/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server"), reverse=True)
-        return next((place for place in places if os.access(place, os.X_OK)), places[0])
+        usual = "/usr/lib/rabbitmq/bin/rabbitmq-server"
+        places = installed(usual)
+        places += sorted(installed("/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server"), reverse=True)
+        return places[0] if places else usual
 
     def control(self, *words):
         """Runs rabbitmqctl for this node, and returns what it prints."""
         tool = str(pathlib.Path(self.server()).with_name("rabbitmqctl"))
         more = ["--longnames"] if self.peers else []
+        command, _ = within([*self.inside(), tool, "-n", self.title, *more, *words])
         run = subprocess.run(
-            [*self.inside(), tool, "-n", self.title, *more, *words], env=self.environment(), cwd=self.folder,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            command, env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f"servers: {tool} failed: {run.stdout}{run.stderr}")
         return run.stdout

@@ -6,6 +6,7 @@ import time
 
 from fleet.certificates import wants_tls
 from fleet.node import Node
+from fleet.sets import store, within
 
 # The name under which the sentinels watch the primary.
 PRIMARY = "mymaster"
@@ -22,8 +23,9 @@ class Redis(Node):
         self.data.mkdir(exist_ok=True)
         if not self.first:
             words = [word for key, *values in self.settings() for word in (f"--{key}", *values)]
-            return ["redis-server", *words], dict(os.environ), {"cwd": self.folder}
-        return [*self.inside(), "redis-server", self.file(), *self.mode()], dict(os.environ), {"cwd": self.folder}
+            return [store("redis-server"), *words], dict(os.environ), {"cwd": self.folder}
+        command = [*self.inside(), store("redis-server"), self.file(), *self.mode()]
+        return command, dict(os.environ), {"cwd": self.folder}
 
     @staticmethod
     def mode():
@@ -69,9 +71,8 @@ class Redis(Node):
     def ask(self, *words):
         """What the node answers, as lines."""
         tls = ["--tls", "--cacert", self.certificates.path("ca.pem")] if wants_tls() else []
-        run = subprocess.run(
-            ["redis-cli", "-h", self.address, "-p", str(self.port), *tls, *words], stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=10)
+        command, _ = within([store("redis-cli"), "-h", self.address, "-p", str(self.port), *tls, *words])
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10)
         return run.stdout.splitlines()
 
     def fields(self, *words):

@@ -46,7 +46,7 @@ Three commands to try, in other terminals:
 
   1. See the events:
 
-     amqp-consume --url={configuration.rabbitmq} --exchange=countersign.events \\
+     amqp-consume --url={configuration.rabbitmq} --exclusive --exchange=countersign.events \\
        --routing-key={TOPIC}.{PUBLISHER} awk 1
 
   2. Register a purchase of customer {CUSTOMER}, who is known already:

@@ -17,6 +17,7 @@ from fleet.node import group
 from fleet.postgres import OWNER, Postgres, Standby
 from fleet.rabbitmq import RabbitMQ
 from fleet.redis import PRIMARY, Redis, Sentinel, wait_for_replicas, wait_for_sentinels
+from fleet.sets import within
 
 STANDBY = "postgres-standby"
 BROKERS = ("rabbitmq-1", "rabbitmq-2", "rabbitmq-3")
@@ -131,6 +132,7 @@ class Servers:
         command, environment, options = (self.postgres.get(name) or self.nodes[name]).command()
         if self.disks.is_confined(name):
             command, options = self.disks.wrapped(name, command, options)
+        command, options = within(command, options)
         with open(self.folder / f"{name}.log", "ab") as log:
             try:
                 process = subprocess.Popen(
@@ -144,7 +146,7 @@ class Servers:
         """Waits until a launched server answers."""
         deadline = time.monotonic() + 120
         while not self.answers(name):
-            # On a small disk, the process mounts it first, and becomes the server then.
+            # The process mounts what the server needs first, and becomes the server then.
             if not (self.pid(name) or group(self.folder, name)):
                 self.fail(name, "ended instead of listening")
             if time.monotonic() > deadline:
