@@ -104,6 +104,24 @@ struct DeadQueueTests {
     }
   }
 
+  @Test func `a message stays that a person has looked at many times`() async throws {
+    try await with { topology, connection, channel async throws in
+      try await topology.declare(on: channel)
+      let queue = topology.deadJobs
+      try await bury(["kept"], in: queue, channel)
+      // RabbitMQ 4 drops a message of a queue that says nothing after 20 returns.
+      for _ in 0..<25 {
+        let look = try await connection.openChannel()
+        let got = Mailbox<AMQPDelivery>(of: "dead messages")
+        try await look.consume(queue, tag: "look") { got.put($0) }
+        _ = try await got.wait(for: 1)
+        await look.close()
+      }
+      let left = try await taken(queue, connection, expecting: 1)
+      #expect(left.map { $0.properties.messageID } == ["kept"])
+    }
+  }
+
   @Test func `a full queue of the dead takes the newest, and holds up nobody`() async throws {
     try await with { topology, connection, channel async throws in
       var arguments = topology.dead

@@ -56,6 +56,7 @@ extension AMQPChannel {
   /// Gives a delivery back to the queue. The broker delivers it again at once.
   ///
   /// Use it for a consumer that stops, and never as a retry: a tight loop of requeues grows the queue's log.
+  /// RabbitMQ 4.3 does not count it against `x-delivery-limit`; earlier ones do.
   public func requeue(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
     acknowledgements.returned(delivery.tag)
