@@ -1,14 +1,19 @@
-"""Compares a gateway with docs/reference/openapi.yaml: Schemathesis sends requests that fit it, and others."""
+"""Compares a gateway with docs/reference/openapi.yaml.
+
+It refuses each text beyond its limit, and Schemathesis sends requests that fit the file, and others.
+"""
 import json
 import os
 import shutil
 import subprocess
 
+from development.limits import SHARED_SECRET, Limits
+from development.openapi import OPENAPI
 from development.packages import PrivatePython
 from fleet import COUNTERSIGN, ROOT, Failure, shown
+from fleet.configuration import sha256
 from fleet.system import Step, free_ports
 
-OPENAPI = ROOT / "docs" / "reference" / "openapi.yaml"
 REQUIREMENTS = ROOT / "ops" / "development" / "schemathesis" / "requirements.txt"
 PYTHON = PrivatePython("contract-python", REQUIREMENTS, "checks the HTTP API with Schemathesis")
 SEED = 17
@@ -17,10 +22,15 @@ SECONDS = 900
 
 
 def check_contract(system):
-    """Runs Schemathesis against a gateway of its own beside a running system, whose servers it shares."""
+    """Checks a gateway of its own beside a running system, whose servers it shares."""
     with Step("a gateway for Schemathesis"):
         gateway = start_gateway(system)
     client = system.configuration.client(system.received)
+    # The hooks need the doors' credentials, and let the simulator mint receipts.
+    client["IAPTIC_CREDENTIAL"] = system.configuration.iaptic_credential
+    print(f"Sending texts that are too long for {shown(OPENAPI)} …", flush=True)
+    count = Limits(gateway.address.removeprefix("http://"), client).check()
+    print(f"  {count} texts are refused beyond their limits", flush=True)
     print(f"Checking the gateway against {shown(OPENAPI)} …", flush=True)
     command = [
         PYTHON.folder / "bin" / "schemathesis", "run", OPENAPI, "--url", gateway.address,
@@ -36,12 +46,10 @@ def check_contract(system):
     ]
     # Without a proxy, and from a folder where it finds no configuration of somebody else's.
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    # The hooks need the doors' credentials, and let the simulator mint receipts.
     environment |= client
     environment["SCHEMATHESIS_HOOKS"] = "hooks"
     environment["PYTHONPATH"] = str(ROOT / "ops" / "development" / "schemathesis")
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    environment["IAPTIC_CREDENTIAL"] = system.configuration.iaptic_credential
     log = system.folder / "schemathesis.log"
     with log.open("w") as output:
         try:
@@ -70,7 +78,8 @@ def start_gateway(system):
         "listen": "127.0.0.1:0", "maxBodyBytes": 1 << 20, "refusedNotificationsPerSecond": 100_000}
     (folder / configuration.file.name).write_text(json.dumps(settings))
     # Any customer is taken: Schemathesis makes the numbers up.
-    publisher = configuration.publisher() | {"customers": "open"}
+    publisher = configuration.publisher() | {
+        "customers": "open", "notifications": {"sharedSecretHashes": [sha256(SHARED_SECRET)]}}
     (folder / "publishers" / "example.json").write_text(json.dumps(publisher))
     listen = configuration.listen["gateway contract"] = f"127.0.0.1:{free_ports(1)[0]}"
     process = system.processes.start(
