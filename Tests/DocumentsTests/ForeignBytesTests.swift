@@ -54,4 +54,32 @@ struct ForeignBytesTests {
       #expect(isThere, "\(name)")
     }
   }
+
+  /// A new one needs a look, so the page has their numbers.
+  @Test func `each range in brackets and each forced unwrapping is counted`() throws {
+    let range = /[\w)\]?!]\[[^\[\]]*\.\.[.<][^\[\]]*\]/
+    let unwrapping = /[\w)\]]!(?=[\s.,)\]\[?]|$)/
+    var found: [String: [String]] = [:]
+    for (path, text) in Self.sources {
+      let parts = path.split(separator: "/")
+      let folder = parts.prefix(parts[0] == "Platform" ? 2 : 1).joined(separator: "/")
+      for line in text.split(separator: "\n") where line.contains("..") || line.contains("!") {
+        let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
+        found["\(folder) ranges", default: []] += code.matches(of: range).map { _ in "\(path): \(code)" }
+        found["\(folder) unwrappings", default: []] += code.matches(of: unwrapping).map { _ in "\(path): \(code)" }
+      }
+    }
+    var counted: [String: Int] = [:]
+    for row in try page().matches(of: /(?m)^\| `([A-Za-z0-9\/]+)` \| (\d+) \| (\d+) \|$/) {
+      counted["\(row.1) ranges"] = Int(row.2)
+      counted["\(row.1) unwrappings"] = Int(row.3)
+    }
+    #expect(counted.count > 30)
+    for kind in Set(found.keys).union(counted.keys).sorted() {
+      let lines = found[kind] ?? []
+      #expect(
+        lines.count == counted[kind] ?? 0,
+        "\(kind): docs/internals/foreign-bytes.md has another number:\n\(lines.joined(separator: "\n"))")
+    }
+  }
 }
