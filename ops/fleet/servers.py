@@ -195,6 +195,15 @@ class Servers:
             postgres.query(f'CREATE ROLE "{name}" LOGIN IN ROLE {OWNER};')
         postgres.query(f"ALTER ROLE \"{name}\" PASSWORD '{password}';")
 
+    def create_vhost(self, name):
+        """Makes a virtual host of RabbitMQ, in which the usual user may do everything."""
+        broker = self.broker()
+        broker.control("add_vhost", name)
+        broker.control("set_permissions", "--vhost", name, "guest", ".*", ".*", ".*")
+
+    def delete_vhost(self, name):
+        self.broker().control("delete_vhost", name)
+
     def disconnect(self, name):
         """Closes the connections of a user."""
         self.broker().control("close_all_user_connections", name, "the password was changed")

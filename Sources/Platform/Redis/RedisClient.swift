@@ -57,11 +57,12 @@ public final class RedisClient {
   /// Whether the client can send a command now.
   public var isReady: Bool { !connections.isEmpty && connections.allSatisfy { $0.failure == nil } }
 
-  /// Why writes are impossible now, in the words of Redis or of its connection; `nil` if they are possible, as far as
-  /// the client knows.
+  /// Why writes are impossible now, in the words of Redis, or what was tried at which address and failed; `nil` if
+  /// they are possible, as far as the client knows.
   public var trouble: String? {
     if let refusal = writes.refusal { return refusal.cause }
-    return isReady ? nil : lastFailure?.cause ?? "no connection"
+    guard !isReady else { return nil }
+    return lastFailure.map { "\($0.operation) at \($0.target): \($0.cause)" } ?? "no connection yet"
   }
 
   /// Starts to connect. A second call does nothing.

@@ -162,6 +162,11 @@ extension TestServers {
   /// Deletes a database, also while somebody uses it.
   public func dropDatabase(_ name: String) async throws { try await run("drop-database", name) }
 
+  /// Creates a virtual host of RabbitMQ, in which the usual user may do everything.
+  public func createVirtualHost(_ name: String) async throws { try await run("create-vhost", name) }
+  /// Deletes a virtual host with all that is in it. Its connections end.
+  public func deleteVirtualHost(_ name: String) async throws { try await run("delete-vhost", name) }
+
   /// Starts a server and waits until it answers.
   public func start(_ server: Server) async throws { try await run("start", server) }
   /// Stops a server properly.
