@@ -13,8 +13,6 @@ from fleet import Failure
 EXEMPT = {"traceparent", "X-Forwarded-For", "Priority", "X-ReportErrorAsSuccess"}
 # Ids that are looked up: one that is too long is unknown, as any other one that is not there.
 LOOKED_UP = {"endpointId", "eventId", "offerId"}
-# A text that counts for nothing if it is no id. It leaves no trace in the answer (NotificationV1Tests).
-IGNORED = {"original_transaction_id"}
 # A refusal for another reason than the text.
 OTHER_REFUSALS = {401, 403, 405, 408, 415, 429}
 
@@ -109,8 +107,6 @@ class Limits:
         shown = f"{text}: {taken[0]} {taken[1][:300]}\n  and beyond the limit: {refused[0]} {refused[1][:300]}"
         if taken[0] >= 500 or taken[0] in OTHER_REFUSALS:
             return f"not answered as a good request: {shown}"
-        if text.members[-1] in IGNORED:
-            return None if taken == refused else f"not ignored: {shown}"
         if not 400 <= refused[0] < 500 or refused[0] in OTHER_REFUSALS:
             return f"not refused: {shown}"
         is_unknown = text.members[-1] in LOOKED_UP and refused[0] == 404

@@ -23,6 +23,9 @@ extension NotificationV1 {
     /// Bodies before 2021 name the app only beside the receipt's last transaction.
     var bundleId: BundleId? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
 
+    /// Whether the id of the event's purchase is longer than any id.
+    var isIdTooLong: Bool { (originalTransactionId?.id.text.utf8.count ?? 0) > TransactionIdentifier.longest }
+
     /// The ids in the order of the body: first the purchase of the event itself, where Apple names it.
     var purchases: [OriginalTransactionId] {
       let named = [originalTransactionId, latestReceiptInfo?.value?.id, latestExpiredReceiptInfo?.value?.id]

@@ -41,6 +41,7 @@ public struct NotificationV1: Hashable, Sendable {
     guard let bundleId = body.bundleId, (1...Self.longestName).contains(bundleId.text.utf8.count),
       bundleId.text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
     else { throw Rejection(.malformed, "the notification names no app") }
+    guard !body.isIdTooLong else { throw Rejection(.malformed, "the notification names no purchase") }
     self.type = NotificationTypeV1(rawValue: type)
     self.bundleId = bundleId
     originalTransactionIds = body.purchases

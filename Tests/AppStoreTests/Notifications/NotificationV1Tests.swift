@@ -153,6 +153,8 @@ struct NotificationV1Tests {
     let receipt = ["latest_receipt_info": (bad + good).map { ["original_transaction_id": $0] }]
     #expect(try hint("DID_RENEW", ["unified_receipt": receipt])?.originalTransactionIds == kept)
     #expect(try hint("DID_RENEW", ["unified_receipt": NSNull()])?.originalTransactionIds == [])
+    #expect(try hint("DID_RENEW", ["original_transaction_id": "abc"])?.originalTransactionIds == ["1000000000000001"])
+    #expect(try reason(["original_transaction_id": String(repeating: "1", count: 33)]) == .malformed)
   }
 
   @Test func `an old body names its app beside the transaction`() throws {
