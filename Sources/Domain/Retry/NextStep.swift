@@ -41,7 +41,7 @@ public enum NextStep: Sendable, Equatable {
   }
 
   private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
-    guard attempt <= policy.schedule.count else { return .finalize(.internalError) }
-    return .retry(attempt: attempt + 1, after: policy.schedule[attempt - 1], cause)
+    guard let delay = policy.delay(after: attempt) else { return .finalize(.internalError) }
+    return .retry(attempt: attempt + 1, after: delay, cause)
   }
 }

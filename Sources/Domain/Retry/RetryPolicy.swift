@@ -1,4 +1,5 @@
-/// How often the workers try a job, and how long a failed one waits before its next attempt (`NextStep`).
+/// How often the workers try a job, and how long a failed one waits before its next attempt. ``NextStep`` says what
+/// counts as a failure.
 public struct RetryPolicy: Sendable {
   /// The delay before each further attempt.
   public let schedule: [Duration]
@@ -18,5 +19,12 @@ public struct RetryPolicy: Sendable {
   public init(schedule: [Duration], notFoundRetries: Int) {
     self.schedule = schedule
     self.notFoundRetries = notFoundRetries
+  }
+
+  /// How long a job waits after a failed attempt; `nil` if that was its last one.
+  ///
+  /// - Parameter attempt: its number, from 1.
+  func delay(after attempt: Int) -> Duration? {
+    attempt >= 1 && attempt <= schedule.count ? schedule[attempt - 1] : nil
   }
 }
