@@ -48,6 +48,10 @@ func system(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
   .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+/// The commit of a release, for `countersign --version`. `COUNTERSIGN_COMMIT` names it. A build of a checkout has none:
+/// otherwise each commit would compile it again.
+let commit = Context.environment["COUNTERSIGN_COMMIT"].map { $0.filter(\.isHexDigit) } ?? ""
+
 // Targets stand from the bottom to the top: each may depend only on targets above it in this file.
 let package = Package(
   name: "countersign",
@@ -64,6 +68,8 @@ let package = Package(
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
     system("CLinux", apt: "libc6-dev"),
+    .target(
+      name: "CBuild", path: "Sources/C/CBuild", cSettings: [.define("COUNTERSIGN_COMMIT", to: "\"\(commit)\"")]),
 
     // Platform: the loop, the drivers and the formats.
     library(
@@ -132,9 +138,9 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway", "HTTP",
-        "HTTP2", "HTTPClient", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Service",
-        "Simulator", "Worker",
+        "AMQP", "AppStore", "CBuild", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
+        "Postgres", "Redis", "Service", "Simulator", "Worker",
       ]),
 
     // Beside the tests: what runs, breaks and measures whole fleets. No target above this line needs it.

@@ -48,6 +48,10 @@ struct Command: Sendable {
     Command(
       name: "check-config", summary: "checks the configuration and tells every mistake",
       arguments: "--config FILE | --describe", run: CheckConfigCommand.run),
+    Command(
+      name: "completion", summary: "prints what makes a shell complete commands and options",
+      arguments: CompletionCommand.usage, run: CompletionCommand.run),
+    Command(name: "manual", summary: "prints the manual page for man", arguments: "", run: ManualCommand.run),
   ]
 
   /// Prints the help for `--help`, otherwise runs.

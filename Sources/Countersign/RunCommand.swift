@@ -8,7 +8,7 @@ func runCommand(_ arguments: [String]) async -> Int32 {
     print(Command.usage)
     return arguments.isEmpty ? 2 : 0
   case "version", "--version":
-    print("countersign 0.1.0")
+    print(BuildVersion.text)
     return 0
   case .some(let name):
     guard let command = Command.all.first(where: { $0.name == name }) else {

@@ -18,3 +18,10 @@ static inline int countersign_give_pages_back_after(ssize_t milliseconds) {
   }
   return status;
 }
+
+// The version, or NULL if mallctl could not tell it.
+static inline const char *countersign_allocator_version(void) {
+  const char *version = NULL;
+  size_t size = sizeof version;
+  return mallctl("version", &version, &size, NULL, 0) == 0 ? version : NULL;
+}

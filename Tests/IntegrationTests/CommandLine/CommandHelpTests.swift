@@ -22,4 +22,58 @@ struct CommandHelpTests {
       #expect(status == 0 && text.hasPrefix("usage: countersign \(command) "), "\(arguments): \(text)")
     }
   }
+
+  @Test func `the version names the commit and each C library`() async throws {
+    let output = FileManager.default.temporaryDirectory.appending(path: "countersign-version-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let process = try ChildProcess(Repository.products + "/countersign", ["--version"], output: output.path)
+    #expect(try await process.ended() == 0)
+    let lines = String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n").map(String.init)
+    #expect(lines.first?.wholeMatch(of: /countersign \d+\.\d+\.\d+/) != nil)
+    let rest = lines.dropFirst().map { $0.split(separator: " ").map(String.init) }
+    #expect(
+      rest.map(\.first) == [
+        "commit", "hiredis", "jemalloc", "libcurl", "libmicrohttpd", "libpq", "librabbitmq", "libuv", "nghttp2",
+        "openssl",
+      ])
+    for line in rest.dropFirst() where line.first != "openssl" {
+      #expect(line.count == 2 && line[1].wholeMatch(of: /\d+(\.\d+)+/) != nil, "\(line)")
+    }
+    #expect(rest.last?.dropFirst().first == "OpenSSL")
+  }
+
+  /// What a shell prints for a script.
+  private func bash(_ script: String) async throws -> (status: Int32, text: String) {
+    let output = FileManager.default.temporaryDirectory.appending(path: "countersign-bash-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let process = try ChildProcess("/bin/bash", ["-euc", script], output: output.path)
+    let status = try await process.ended()
+    return (status, String(decoding: try Data(contentsOf: output), as: UTF8.self))
+  }
+
+  @Test(arguments: [
+    ("", ["gateway", "jobs", "verify", "--version"]), ("ga", ["gateway"]), ("jobs ", ["list", "retry", "--cause"]),
+    ("jobs list --ca", ["--cause"]), ("verify --ba", ["--batch"]), ("gateway --config /etc/passw", ["/etc/passwd"]),
+    ("nonsense --", []),
+  ])
+  func `bash completes commands, actions, options and files`(line: String, expected: [String]) async throws {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false).map { "'\($0)'" }.joined(separator: " ")
+    let (status, text) = try await bash(
+      """
+      source <(\(Repository.products)/countersign completion bash)
+      COMP_WORDS=(countersign \(words)) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+      _countersign
+      ((${#COMPREPLY[@]} == 0)) || printf '%s\\n' "${COMPREPLY[@]}"
+      """)
+    let found = text.split(separator: "\n").map(String.init)
+    #expect(status == 0 && Set(expected).isSubset(of: found), "\(text)")
+    if expected.count < 2 { #expect(found.filter { $0 != "/etc/passwd-" } == expected) }
+  }
+
+  @Test func `the manual page has every command, and groff finds nothing to warn of`() async throws {
+    let (status, text) = try await bash(
+      "\(Repository.products)/countersign manual | groff -man -Tutf8 -ww 2>&1 | sed 's/\u{1B}\\[[0-9;]*m//g'")
+    #expect(status == 0 && !text.contains("warning"), "\(text)")
+    for command in ["gateway", "check-config", "completion"] { #expect(text.contains("\n       \(command)")) }
+  }
 }

@@ -30,7 +30,7 @@ def targets(folder, **environment):
 LIBRARIES = {
     "CUV": "libuv", "CJemalloc": "jemalloc", "COpenSSL": "OpenSSL", "CRabbitMQ": "librabbitmq", "CHiredis": "hiredis",
     "CPQ": "libpq", "CCurl": "libcurl", "CMicroHTTPD": "libmicrohttpd", "CNGHTTP2": "nghttp2",
-    "CLinux": "Linux headers",
+    "CLinux": "Linux headers", "CBuild": "the commit",
 }
 
 

@@ -1,0 +1,3 @@
+#include "build.h"
+
+const char *countersign_commit(void) { return COUNTERSIGN_COMMIT; }

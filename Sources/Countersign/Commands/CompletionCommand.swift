@@ -1,0 +1,51 @@
+import EventLoop
+
+/// `countersign completion bash`: prints what makes bash complete the commands and their options.
+enum CompletionCommand {
+  static let usage = "bash"
+
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    guard arguments == ["bash"] else {
+      complain("countersign completion: expected a shell: bash. zsh reads the same after bashcompinit.")
+      return 2
+    }
+    print(bash(Command.all))
+    return 0
+  }
+
+  /// The script. Behind an option that takes a file, bash completes files.
+  static func bash(_ commands: [Command]) -> String {
+    let cases = commands.map { "    \($0.name)) words='\($0.words.joined(separator: " "))' ;;" }
+    let names = commands.map(\.name) + ["help", "--help", "--version"]
+    return """
+      # source <(countersign completion bash)
+      _countersign() {
+        local word=${COMP_WORDS[COMP_CWORD]} words=''
+        case ${COMP_WORDS[COMP_CWORD - 1]} in
+          --config | --root) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+        esac
+        if ((COMP_CWORD == 1)); then words='\(names.joined(separator: " "))'; else
+          case ${COMP_WORDS[1]} in
+      \(cases.map { "  " + $0 }.joined(separator: "\n"))
+          esac
+        fi
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+      }
+      complete -o filenames -F _countersign countersign
+      """
+  }
+}
+
+extension Command {
+  /// What may stand behind the command's name: its actions and its options.
+  var words: [String] {
+    let text = arguments ?? VerifyCommand.usage
+    let actions = text.prefix { $0 != " " }.split(separator: "|").map(String.init)
+    var words = text.hasPrefix("-") || text.contains("\n") ? [] : actions
+    for match in text.matches(of: /--[a-z][a-z-]*/) where !words.contains(String(match.output)) {
+      words.append(String(match.output))
+    }
+    return words + ["--help"]
+  }
+}

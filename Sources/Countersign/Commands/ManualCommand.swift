@@ -1,0 +1,42 @@
+import EventLoop
+
+/// `countersign manual`: prints the manual page, for man(1).
+enum ManualCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    print(page(Command.all))
+    return 0
+  }
+
+  /// The page in roff, made from the same table as `--help`.
+  static func page(_ commands: [Command]) -> String {
+    let entries = commands.map { command in
+      ".TP\n.B \(escaped(command.name + (command.arguments.map { " " + $0 } ?? " ...")))\n"
+        + escaped(command.summary.prefix(1).uppercased() + command.summary.dropFirst()) + "."
+    }
+    return """
+      .TH COUNTERSIGN 1 "" "countersign \(BuildVersion.number)" "Countersign"
+      .SH NAME
+      countersign \\- verifies Apple in-app purchases for platform teams
+      .SH SYNOPSIS
+      .B countersign
+      .I COMMAND
+      .RI [ ARGUMENTS ]
+      .SH DESCRIPTION
+      Gateways, workers and notifiers are roles: they run until SIGTERM, and write their log to standard error.
+      Any key of the configuration file can be overridden by an environment variable;
+      .B countersign check\\-config \\-\\-describe
+      lists them all.
+      .SH COMMANDS
+      \(entries.joined(separator: "\n"))
+      .SH EXIT STATUS
+      0 is success, 1 a failure, and 2 a mistake in the arguments or in the configuration.
+      """
+  }
+
+  /// Text as roff prints it. A line that begins with a period or an apostrophe would be a request.
+  private static func escaped(_ text: String) -> String {
+    let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+    return plain.first == "." || plain.first == "'" ? "\\&" + plain : plain
+  }
+}
