@@ -14,8 +14,8 @@ import Transport
 /// A text of a request is taken at the limit that docs/reference/openapi.yaml names, and refused beyond it with a
 /// sentence that names it.
 ///
-/// That every text has a limit there is checked by ops/development/tests/test_openapi.py. That a gateway keeps every one
-/// is checked by `ops/test --contract` (ops/development/limits.py).
+/// That every text has a limit there is checked by ops/development/tests/test_openapi.py. That a gateway keeps every
+/// one is checked by `ops/test --contract` (ops/development/limits.py).
 struct RequestLimitTests {
   private let file: OpenAPIFile
 
