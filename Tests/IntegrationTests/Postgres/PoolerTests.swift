@@ -53,7 +53,10 @@ struct PoolerTests {
       for path in [folder, folder + "/pgbouncer.ini"] { chmod(path, 0o755) }
       let process = try ChildProcess(PgBouncer.program, user + [folder + "/pgbouncer.ini"], output: folder + "/log")
       do {
-        try await body(try LedgerDatabase.endpoint("postgresql://countersign:x@127.0.0.1:\(port)/\(direct.database)"))
+        var endpoint = try LedgerDatabase.endpoint("postgresql://countersign:x@127.0.0.1:\(port)/\(direct.database)")
+        // As a role's, and as `needed` says.
+        endpoint.idleInTransactionTimeout = .seconds(10)
+        try await body(endpoint)
       } catch {
         let log = (try? Data(contentsOf: URL(filePath: folder + "/log"))).map { String(decoding: $0, as: UTF8.self) }
         Issue.record("PgBouncer: \(log ?? "no log")")
