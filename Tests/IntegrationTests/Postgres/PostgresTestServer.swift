@@ -30,7 +30,7 @@ enum PostgresTestServer {
     var endpoint = Self.endpoint!
     endpoint.connectTimeout = .seconds(300)
     endpoint.replyTimeout = .seconds(300)
-    endpoint.idleInTransactionTimeout = .seconds(300)
+    if !TestServers.mayBreak { endpoint.idleInTransactionTimeout = .seconds(300) }
     change(&endpoint)
     let client = PostgresClient(endpoint, connections: connections)
     client.start()
