@@ -65,6 +65,16 @@ final class WebhookReceiver {
     try await requests.wait("\(count) at \(path)") { $0.count { $0.path == path } >= count }.filter { $0.path == path }
   }
 
+  /// Waits until a path has got an event, and returns its first request. A notifier that was killed may tell an earlier
+  /// event once more, so the numbers of requests say less.
+  func first(_ path: String, of event: String) async throws -> Received {
+    let all = try await requests.wait("\(event) at \(path)") { $0.contains { $0.path == path && $0.id == event } }
+    guard let found = all.first(where: { $0.path == path && $0.id == event }) else {
+      throw NeverHappened(description: "\(event) came to \(path)")
+    }
+    return found
+  }
+
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let path = request.path.joined(separator: "/")
     requests.put(Received(path: path, request: request))
