@@ -16,7 +16,7 @@ enum CompletionCommand {
 
   /// The script. Behind an option that takes a file, bash completes files.
   static func bash(_ commands: [Command]) -> String {
-    let cases = commands.map { "    \($0.name)) words='\($0.words.joined(separator: " "))' ;;" }
+    let cases = commands.map { "      \($0.name)) words='\($0.words.joined(separator: " "))' ;;" }
     let names = commands.map(\.name) + ["help", "--help", "--version"]
     return """
       # source <(countersign completion bash)
@@ -27,7 +27,7 @@ enum CompletionCommand {
         esac
         if ((COMP_CWORD == 1)); then words='\(names.joined(separator: " "))'; else
           case ${COMP_WORDS[1]} in
-      \(cases.map { "  " + $0 }.joined(separator: "\n"))
+      \(cases.joined(separator: "\n"))
           esac
         fi
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

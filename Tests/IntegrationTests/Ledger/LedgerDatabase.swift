@@ -20,15 +20,9 @@ enum LedgerDatabase {
     try await servers.dropDatabase(name)
   }
 
-  /// An endpoint of the tests: all of them share few cores, so a late reply has not met a failed server,
-  /// and a transaction that waits for its turn on the loop has not met a failed client.
+  /// An endpoint with the limits of the tests.
   static func endpoint(_ url: String) throws -> PostgresEndpoint {
-    var endpoint = try PostgresEndpoint(url: url, password: nil, caFile: nil)
-    endpoint.connectTimeout = .seconds(300)
-    endpoint.replyTimeout = .seconds(300)
-    // A test that breaks the server is alone, and waits until the server forgets the transactions that it cut off.
-    if !TestServers.mayBreak { endpoint.idleInTransactionTimeout = .seconds(300) }
-    return endpoint
+    try PostgresEndpoint(url: url, password: nil, caFile: nil).patient
   }
 
   /// Starts a client, waits until it is ready, runs a body, and stops the client.

@@ -26,11 +26,7 @@ enum PostgresTestServer {
     connections: Int = 2, _ change: (inout PostgresEndpoint) -> Void,
     _ body: @LoopActor (PostgresClient) async throws -> Void
   ) async throws {
-    // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
-    var endpoint = Self.endpoint!
-    endpoint.connectTimeout = .seconds(300)
-    endpoint.replyTimeout = .seconds(300)
-    if !TestServers.mayBreak { endpoint.idleInTransactionTimeout = .seconds(300) }
+    var endpoint = Self.endpoint!.patient
     change(&endpoint)
     let client = PostgresClient(endpoint, connections: connections)
     client.start()
@@ -42,6 +38,19 @@ enum PostgresTestServer {
       throw error
     }
     await client.stop()
+  }
+}
+
+extension PostgresEndpoint {
+  /// The endpoint with the limits of the tests: all of them share one loop and few cores. So a late reply has not met a
+  /// failed server, and a transaction that waits for its turn has not met a failed client.
+  var patient: PostgresEndpoint {
+    var endpoint = self
+    endpoint.connectTimeout = .seconds(300)
+    endpoint.replyTimeout = .seconds(300)
+    // A test that breaks the server is alone, and waits until the server forgets the transactions that it cut off.
+    if !TestServers.mayBreak { endpoint.idleInTransactionTimeout = .seconds(300) }
+    return endpoint
   }
 }
 

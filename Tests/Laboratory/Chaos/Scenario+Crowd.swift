@@ -93,10 +93,6 @@ private struct Wait {
   var milliseconds: Int64 { time.upperBound - time.lowerBound }
 }
 
-extension [Int] {
-  fileprivate var median: Int? { isEmpty ? nil : sorted()[count / 2] }
-}
-
-extension [Int64] {
-  fileprivate var median: Int64? { isEmpty ? nil : sorted()[count / 2] }
+extension Array where Element: Comparable {
+  fileprivate var median: Element? { isEmpty ? nil : sorted()[count / 2] }
 }
