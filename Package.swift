@@ -101,8 +101,8 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger", "Messaging",
-        "Observability", "Postgres", "Redis",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
+        "Ledger", "Messaging", "Observability", "Postgres", "Redis",
       ]),
 
     // The roles.
@@ -185,9 +185,9 @@ let package = Package(
         "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Observability", "RoleSupport",
         "TestSupport",
       ]),
-    tests("MessagingTests", ["AMQP", "Domain", "Messaging"]),
+    tests("MessagingTests", ["AMQP", "Crypto", "Domain", "Formats", "JSON", "Messaging"]),
     tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
-    tests("LedgerTests", ["Crypto", "Domain", "Formats", "Ledger", "Postgres"]),
+    tests("LedgerTests", ["Crypto", "Domain", "Formats", "JSON", "Ledger", "Postgres"]),
     tests(
       "ServiceTests",
       [

@@ -26,10 +26,10 @@ struct Command: Sendable {
     },
     Command(
       name: "migrate", summary: "brings the ledger's schema up to this build; --check only says what is missing",
-      arguments: "--config FILE [--check]", run: MigrateCommand.run),
+      arguments: MigrateCommand.usage, run: MigrateCommand.run),
     Command(
       name: "rekey", summary: "encrypts the secrets in the ledger with the first key of ledger.keysFile",
-      run: RekeyCommand.run),
+      arguments: RekeyCommand.usage, run: RekeyCommand.run),
     Command(
       name: "test-notification", summary: "lets Apple post a test, and tells whether it arrived",
       arguments: TestNotificationCommand.usage, run: TestNotificationCommand.run),
@@ -42,12 +42,21 @@ struct Command: Sendable {
     Command(
       name: "jobs", summary: "lists the jobs that wait for their next attempt, or runs them at once",
       arguments: JobsCommand.usage, run: JobsCommand.run),
+    Command(
+      name: "health", summary: "asks a running role whether it is ready, for a health check of a container",
+      arguments: HealthCommand.usage, run: HealthCommand.run),
+    Command(
+      name: "dead", summary: "lists what was given up, lets it run again, or drops it",
+      arguments: DeadCommand.usage, run: DeadCommand.run),
+    Command(
+      name: "export", summary: "writes all of a publisher as JSON lines, or a view for analysts as CSV",
+      arguments: ExportCommand.usage, run: ExportCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),
     Command(
       name: "check-config", summary: "checks the configuration and tells every mistake",
-      arguments: "--config FILE | --describe", run: CheckConfigCommand.run),
+      arguments: CheckConfigCommand.usage, run: CheckConfigCommand.run),
     Command(
       name: "completion", summary: "prints what makes a shell complete commands and options",
       arguments: CompletionCommand.usage, run: CompletionCommand.run),

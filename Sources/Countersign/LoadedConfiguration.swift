@@ -80,13 +80,17 @@ extension ConfigurationLoader {
     var file: String?
     var rest = arguments[...]
     while let word = rest.popFirst() {
-      if word == "--config", let value = rest.popFirst() {
+      if word == "--config" {
+        guard let value = rest.popFirst() else {
+          throw UsageError(description: "countersign \(command): --config needs the path of the configuration's file")
+        }
         file = value
       } else if word.hasPrefix("--config=") {
         file = String(word.dropFirst(9))
       } else {
         throw UsageError(
-          description: "countersign \(command): unusable argument \(word); usage: countersign \(command) --config FILE")
+          description: "countersign \(command): unusable argument \(word)\(question(word, command))\n"
+            + "usage: countersign \(command) \(usage(of: command))")
       }
     }
     guard let file else {
@@ -94,4 +98,15 @@ extension ConfigurationLoader {
     }
     self.init(file: file, environment: ProcessInfo.processInfo.environment, doors: DoorRegistry.all)
   }
+}
+
+/// What a command takes, as its help says.
+private func usage(of command: String) -> String {
+  Command.all.first { $0.name == command }?.arguments ?? "--config FILE"
+}
+
+/// The option that somebody meant.
+private func question(_ word: String, _ command: String) -> String {
+  let options = usage(of: command).split(whereSeparator: { " [](){}|".contains($0) }).filter { $0.hasPrefix("--") }
+  return NearestName.question(word, among: options.map(String.init))
 }

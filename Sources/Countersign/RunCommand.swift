@@ -1,3 +1,4 @@
+import Configuration
 import EventLoop
 
 /// Finds the subcommand and runs it; returns the exit status.
@@ -12,7 +13,8 @@ func runCommand(_ arguments: [String]) async -> Int32 {
     return 0
   case .some(let name):
     guard let command = Command.all.first(where: { $0.name == name }) else {
-      complain("countersign: no such command: \(name)\n\n\(Command.usage)")
+      let question = NearestName.question(name, among: Command.all.map(\.name))
+      complain("countersign: no such command: \(name)\(question)\n\n\(Command.usage)")
       return 2
     }
     return await command(Array(arguments.dropFirst()))

@@ -32,6 +32,8 @@ public final class Gateway: Role {
           + context.publisherReadiness))
 
     services = ServiceGroup([
+      // It stops last, and sends the last spans.
+      TraceExporter(context),
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so
       // the consumer of replies takes them until the stop.
       ledger, parts.redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),

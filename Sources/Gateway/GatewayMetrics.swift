@@ -12,6 +12,8 @@ final class GatewayMetrics {
   let transfers: Counter
   let doors: Counter
   let provisions: Counter
+  let pulledEvents: Counter
+  let grants: Counter
   private let limits: Counter
   private let publisherRegistrations: PublisherCounter
   private let publisherLimits: PublisherCounter
@@ -23,10 +25,18 @@ final class GatewayMetrics {
   nonisolated static let granted = "granted"
   /// The outcome that counts requests whose jobs are not looked at, because enough are.
   nonisolated static let notLookedAt = "not_looked_at"
+  /// The actions that count access by hand.
+  nonisolated static let (given, withdrawn) = ("given", "withdrawn")
 
-  init(_ metrics: Metrics, _ routes: RouteTable, waiting: @escaping @LoopActor () -> Double = { 0 }) {
+  init(
+    _ metrics: Metrics, _ routes: RouteTable, waiting: @escaping @LoopActor () -> Double = { 0 },
+    waitingForEvents: @escaping @LoopActor () -> Double = { 0 }
+  ) {
     metrics.gauge(
       "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
+    metrics.gauge(
+      "countersign_event_reads_waiting", "Requests that wait for events.", read: waitingForEvents)
+    pulledEvents = metrics.counter("countersign_events_pulled_total", "Events that publishers have read by pull.")
     doors = metrics.counter(
       "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
       known: routes.doors.flatMap { door in Self.statuses.map { [door.id.rawValue, String($0)] } })
@@ -36,6 +46,9 @@ final class GatewayMetrics {
     limits = metrics.counter(
       "countersign_limited_total", "Requests refused because a publisher or a customer had reached a limit.",
       labels: ["limit"], known: Limit.allCases.map { [$0.rawValue] })
+    grants = metrics.counter(
+      "countersign_grants_total", "Grants that publishers gave and withdrew by hand.", labels: ["action"],
+      known: [Self.given, Self.withdrawn].map { [$0] })
     publisherRegistrations = metrics.publisherCounter(
       "countersign_publisher_registrations_total", "Registrations and transfers that were accepted, by publisher.")
     publisherLimits = metrics.publisherCounter(
@@ -71,7 +84,7 @@ final class GatewayMetrics {
 
   /// Every status of the API.
   private static let statuses = [
-    200, 201, 202, 204, 206, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
+    200, 201, 202, 204, 206, 400, 401, 402, 403, 404, 405, 409, 410, 413, 415, 422, 429, 500, 503,
   ]
 
   /// Every reason to refuse a registration.

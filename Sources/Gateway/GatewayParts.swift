@@ -6,6 +6,7 @@ import Domain
 import EventLoop
 import Ledger
 import Messaging
+import Postgres
 import Service
 
 /// What the services and the handlers of a gateway share: its clients, and what works with several of them.
@@ -22,11 +23,12 @@ struct GatewayParts {
   let holdings: Holdings
   let endpoints: WebhookEndpointStore
   let deliveries: DeliveryLedger
-  let pacing: DeliveryPacing
+  let pacing: EndpointPacing
   let subscribers: EventSubscribers
   let publisher: AMQPPublisher
   let outlet: EventOutlet
   let waits: FinalizationWaits
+  let eventWaits: EventWaits
   /// The consumer of replies, which end the waits.
   let replies: AMQPConsumer
   let verifier: SignedDataVerifier
@@ -55,7 +57,7 @@ struct GatewayParts {
     holdings = Holdings(ledger.postgres)
     endpoints = context.makeEndpointStore(ledger.postgres)
     deliveries = DeliveryLedger(ledger.postgres)
-    pacing = DeliveryPacing(redis.client, prefix: prefix)
+    pacing = EndpointPacing(redis.client, prefix: prefix)
     subscribers = EventSubscribers(context, ledger.postgres)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
@@ -66,17 +68,25 @@ struct GatewayParts {
       name: newSynchronizationId().text,
       most: min(settings.gateway.doors.maxWaiting, settings.gateway.maxConnections / 2))
     self.waits = waits
+    let eventWaits = EventWaits(most: EventWaits.most(ofConnections: settings.gateway.maxConnections)) {
+      [postgres = ledger.postgres] readers in
+      postgres.isReady ? try await EventFeed(postgres).ready(readers) : []
+    }
+    self.eventWaits = eventWaits
     replies = AMQPConsumer(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway replies",
-      queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
-      declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
+      queue: topology.replies(to: waits.name), prefetch: 1000, probe: AMQPProbe(queue: topology.probe),
+      onChange: context.observer(of: "replies"), declare: { try await topology.declareReplies(to: waits.name, on: $0) },
+      handler: { waits.take($0) })
     let roots = settings.appStore.rootFiles
     let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
     verifier = SignedDataVerifier(roots: configured ?? .apple)
     evidence = EvidenceIntake(
       roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
     notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)
-    metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
+    metrics = GatewayMetrics(
+      context.metrics, routes, waiting: { Double(waits.count) },
+      waitingForEvents: { Double(eventWaits.count) })
     unlistedProxies = UnlistedProxies(context.metrics, context.log)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }

@@ -29,7 +29,7 @@ public struct Retention {
       PostgresQuery(.deleteSynchronizations, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
     let other = try await postgres.run(
       PostgresQuery(.deleteEvents, [.int64(Int64(events.wholeMilliseconds)), .int64(Int64(limit))]))
-    return erased.affected + one.affected + other.affected
+    return erased.affected + one.affected + Int(try other.first?.int64("count") ?? 0)
   }
 
   /// Deletes old notifications, a limited number of them. What they proved stays in `evidence`.
@@ -88,6 +88,9 @@ extension PostgresStatement {
     """)
 
   /// Not those of erased customers: their answers must go with them.
+  ///
+  /// It notes how far the deleted events of each publisher reach. A reader by pull whose cursor is before that is told
+  /// so, and misses nothing in silence.
   fileprivate static let deleteEvents = PostgresStatement(
     "delete old events",
     """
@@ -96,7 +99,15 @@ extension PostgresStatement {
         AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
         AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
         AND NOT EXISTS (SELECT FROM owed_events w WHERE w.event_id = e.id)
-      LIMIT $2 FOR UPDATE SKIP LOCKED)
-    DELETE FROM events e USING old WHERE e.id = old.id
+      LIMIT $2 FOR UPDATE SKIP LOCKED),
+    gone AS (
+      DELETE FROM events e USING old WHERE e.id = old.id RETURNING e.publisher_id, e.horizon, e.place),
+    floors AS (
+      INSERT INTO event_floors AS f (publisher_id, horizon, place)
+      SELECT DISTINCT ON (publisher_id) publisher_id, horizon, place FROM gone WHERE horizon IS NOT NULL
+      ORDER BY publisher_id, horizon DESC, place DESC
+      ON CONFLICT (publisher_id) DO UPDATE SET horizon = excluded.horizon, place = excluded.place
+      WHERE (excluded.horizon, excluded.place) > (f.horizon, f.place))
+    SELECT count(*) AS count FROM gone
     """)
 }

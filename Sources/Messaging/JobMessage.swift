@@ -28,6 +28,10 @@ public enum JobMessage {
   public static let parksHeader = "countersign-parks"
   /// Why a message lies in a dead-letter queue.
   public static let reasonHeader = "countersign-reason"
+  /// The kind of that reason (``DeadCause``).
+  static let causeHeader = "countersign-cause"
+  /// When it was put there, in milliseconds since 1970.
+  static let buriedHeader = "countersign-buried"
 
   /// Builds the message that puts a job into a queue.
   ///

@@ -35,6 +35,8 @@ public struct Topology: Sendable {
   public var deadJobs: String { "\(prefix).jobs.dead" }
   /// Notifications of Apple's wait here for a worker. The ledger has them, too.
   public var notifications: String { "\(prefix).notifications" }
+  /// Each connection that consumes publishes here in turns, and keeps the last message only: `AMQPProbe`.
+  public var probe: String { "\(prefix).probe" }
   /// The topic exchange that services bind their queues to, if they share their pace.
   public var events: String { "\(prefix).events" }
   /// The topic exchange of one subscriber. ``EventSubscriber/shared`` is the subscriber behind ``events``.
@@ -69,7 +71,7 @@ public struct Topology: Sendable {
   /// Every durable queue with its arguments. Those behind which others stand come first.
   private var declarations: [(queue: String, arguments: [String: AMQPValue])] {
     [
-      (deadJobs, dead), (deadDeliveries, dead), (notifications, hints),
+      (deadJobs, dead), (deadDeliveries, dead), (notifications, hints), (probe, last),
     ] + EventCrowd.allCases.map { (deliveries($0), work(deadLettersTo: deadDeliveries)) }
       + JobLane.allCases.map { (jobs($0), work(deadLettersTo: deadJobs)) }
       + JobLane.allCases.flatMap { lane in delays.map { (jobDelay($0, lane), delay($0, then: jobs(lane))) } }
@@ -156,6 +158,11 @@ public struct Topology: Sendable {
   /// A queue whose messages may get lost, and whose oldest ones give way.
   private var hints: [String: AMQPValue] {
     quorum.merging(["x-max-length": 100_000, "x-overflow": "drop-head", "x-delivery-limit": 50]) { $1 }
+  }
+
+  /// A queue that keeps the newest message.
+  private var last: [String: AMQPValue] {
+    quorum.merging(["x-max-length": 1, "x-overflow": "drop-head", "x-delivery-limit": 50]) { $1 }
   }
 
   /// The most messages of a queue of the dead.

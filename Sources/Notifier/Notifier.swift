@@ -32,12 +32,15 @@ public final class Notifier: Role {
       ServiceAdapter(
         AMQPConsumer(
           { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier consumes \(crowd.rawValue)",
-          queue: parts.topology.deliveries(crowd), prefetch: most, onChange: context.observer(of: crowd.consumption),
+          queue: parts.topology.deliveries(crowd), prefetch: most, probe: AMQPProbe(queue: parts.topology.probe),
+          onChange: context.observer(of: crowd.consumption),
           declare: context.declaring(parts.topology), handler: { runs.take($0) }), "rabbitmq \(crowd.consumption)")
     }
 
     services = ServiceGroup(
       [
+        // It stops last, and sends the last spans.
+        TraceExporter(context),
         HealthServer(
           context, at: context.settings.notifier.listen,
           checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness

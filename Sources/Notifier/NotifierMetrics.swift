@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Messaging
 import Observability
 
 /// The reason why a message goes to the queue of the dead.
@@ -14,6 +15,19 @@ enum BurialReason: String, CaseIterable {
   case publisherUnknown = "publisher_unknown"
   /// Notifiers died while they had it, one after the other.
   case crashed
+}
+
+extension DeadCause {
+  /// The same reason, as the message in the queue of the dead tells it.
+  init(_ reason: BurialReason) {
+    switch reason {
+    case .malformed: self = .malformed
+    case .endpointGone: self = .endpointGone
+    case .abandoned: self = .abandoned
+    case .publisherUnknown: self = .publisherUnknown
+    case .crashed: self = .crashed
+    }
+  }
 }
 
 /// The metrics of a notifier.

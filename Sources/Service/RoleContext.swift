@@ -16,6 +16,8 @@ public final class RoleContext {
   public let doors: DoorCatalog
   public let log: Log
   public let metrics: Metrics
+  /// Records the spans of traces that are sampled.
+  public let tracer: Tracer
   /// The publishers of the last good reading.
   public private(set) var publishers: Publishers {
     didSet {
@@ -96,6 +98,7 @@ public final class RoleContext {
       level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info,
       customers: Log.Customers(rawValue: settings.logCustomers.rawValue) ?? .hash, ["role": .string(role)])
     metrics = Metrics()
+    tracer = Tracer(ratio: settings.traces.url == nil ? nil : settings.traces.ratio, metrics)
     loopWatch = LoopWatch(metrics, log)
     configurationCurrent = metrics.gauge(
       "countersign_configuration_current", "Whether the role uses what the files of its configuration say.")

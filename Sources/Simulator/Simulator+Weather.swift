@@ -37,6 +37,8 @@ extension Simulator {
     public let endpoint: String
     /// The transaction that the client asked for.
     public let transactionId: String
+    /// The number of the connection that brought it, from 1. A reset of it takes answers away that were on their way.
+    public let connection: Int
     /// The status code; 0 when the connection was reset instead.
     public let status: Int
     /// No further call is allowed before this time, in UNIX milliseconds; only with 429.

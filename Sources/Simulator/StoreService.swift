@@ -125,7 +125,7 @@ final class StoreService {
       onCall(
         Simulator.Call(
           time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
-          transactionId: call.transactionId, status: status,
+          transactionId: call.transactionId, connection: request.connection, status: status,
           // The client never sees the header of an answer that is cut off.
           retryAt: status == 0
             ? nil : response.headers.first { $0.name == "retry-after" }.flatMap { Int64($0.value) }))

@@ -47,6 +47,8 @@ public final class Worker: Role {
       ) { notifications.take($0) }, ledger)
 
     services = ServiceGroup([
+      // It stops last, and sends the last spans.
+      TraceExporter(context),
       HealthServer(
         context, at: context.settings.worker.listen,
         checks: parts.redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness
@@ -63,6 +65,7 @@ public final class Worker: Role {
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
       ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),
+      GrantEnds(GrantEnds.Dependencies(parts)),
       notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), line, jobs,
     ])
   }

@@ -76,8 +76,9 @@ struct WorkerParts {
       verify: { [verification] run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
-          with: verification, run.log)?.make()
-      }, clock: context.clock, log: context.log, metrics: metrics, outlet: outlet, faults: context.faults)
+          with: verification, run.log, run.span)?.make()
+      }, clock: context.clock, log: context.log, metrics: metrics, outlet: outlet, faults: context.faults,
+      tracer: context.tracer)
     PlaceMetrics.register(jobs.places, in: context.metrics)
     rows = SuspectRows(jobs.suspects, begun, context)
   }
@@ -94,7 +95,8 @@ struct WorkerParts {
   ) -> AMQPConsumer {
     AMQPConsumer(
       { [context] in AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker \(name)", queue: queue,
-      prefetch: prefetch, onChange: context.observer(of: connection), declare: context.declaring(topology),
+      prefetch: prefetch, probe: AMQPProbe(queue: topology.probe), onChange: context.observer(of: connection),
+      declare: context.declaring(topology),
       handler: handler)
   }
 }

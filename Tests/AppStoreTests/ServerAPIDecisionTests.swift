@@ -19,7 +19,7 @@ struct ServerAPIDecisionTests {
     ("Tue, 14 Foo 2023 22:13:25 GMT", nil), ("14 Nov 2023", nil),
   ])
   func retryAfter(text: String, expected: Int64?) {
-    #expect(RetryAfter.milliseconds(text, now: Self.now) == expected)
+    #expect(AppleRetryAfter.milliseconds(text, now: Self.now) == expected)
   }
 
   @Test func limits() {

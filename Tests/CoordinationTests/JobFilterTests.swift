@@ -35,6 +35,8 @@ struct JobFilterTests {
     #expect(!matches({ $0.cause = .timeout }, open(.retrying, nil)))
     #expect(matches({ $0.publisher = 1 }, open()))
     #expect(!matches({ $0.publisher = 2 }, open()))
+    #expect(matches({ $0.synchronization = "s" }, open()))
+    #expect(!matches({ $0.synchronization = "S" }, open()))
   }
 
   @Test func `an app is that of the job's place, or one of the publisher's while nobody knows`() {

@@ -50,7 +50,7 @@ struct JobTests {
 
   @Test(arguments: ["", "12a", "-1", "1.0", " 1", "1\n", "１", "٣", String(repeating: "9", count: 33)])
   func badTransactionId(text: String) {
-    #expect(!TransactionIdentifier.isValid(text))
+    #expect(!TransactionId.isValid(text))
     #expect(job(transaction: TransactionId(text)).defect == "transactionId is not 1 to 32 digits")
   }
 

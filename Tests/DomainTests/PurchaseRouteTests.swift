@@ -4,18 +4,19 @@ import Testing
 struct PurchaseRouteTests {
   @Test func textAndBack() {
     for route in [
-      Route(place: "app|Production"), Route(place: "app|Sandbox", endpoint: "info"),
-      Route(place: "app|Sandbox", endpoint: "statuses", original: "77"), Route(place: "app|Sandbox", original: "77"),
-      Route(place: "app|Sandbox", answers: #"{"a":"b|c"}"#),
-      Route(place: "app|Sandbox", endpoint: "info", original: "77", answers: "|"),
+      AppleRoute(place: "app|Production"), AppleRoute(place: "app|Sandbox", endpoint: "info"),
+      AppleRoute(place: "app|Sandbox", endpoint: "statuses", original: "77"),
+      AppleRoute(place: "app|Sandbox", original: "77"),
+      AppleRoute(place: "app|Sandbox", answers: #"{"a":"b|c"}"#),
+      AppleRoute(place: "app|Sandbox", endpoint: "info", original: "77", answers: "|"),
     ] {
-      #expect(Route(route.text) == route)
+      #expect(AppleRoute(route.text) == route)
     }
-    #expect(Route(place: "app|Sandbox", endpoint: "info").text == "app|Sandbox|info")
-    let waiting = Route(place: "app|Sandbox", endpoint: "info", original: "77", answers: "x")
-    #expect(waiting.lasting == Route(place: "app|Sandbox", original: "77"))
-    let ended = Route(place: "app|Sandbox", endpoint: "info", original: "77")
+    #expect(AppleRoute(place: "app|Sandbox", endpoint: "info").text == "app|Sandbox|info")
+    let waiting = AppleRoute(place: "app|Sandbox", endpoint: "info", original: "77", answers: "x")
+    #expect(waiting.lasting == AppleRoute(place: "app|Sandbox", original: "77"))
+    let ended = AppleRoute(place: "app|Sandbox", endpoint: "info", original: "77")
     #expect(ended.lasting == ended)
-    #expect(Route("") == nil && Route("app") == nil)
+    #expect(AppleRoute("") == nil && AppleRoute("app") == nil)
   }
 }

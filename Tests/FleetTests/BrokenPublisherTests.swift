@@ -107,24 +107,38 @@ struct BrokenPublisherTests {
   }
 
   /// Runs a command with the fleet's configuration.
-  private func run(_ command: String, _ fleet: RunningFleet) async throws -> (status: Int32, text: String) {
+  private func run(
+    _ command: String, _ options: String..., in fleet: RunningFleet
+  ) async throws -> (status: Int32, text: String) {
     let output = "\(fleet.folder)/\(command)-\(UInt32.random(in: 0...UInt32.max)).txt"
     let process = try ChildProcess(
-      Repository.products + "/countersign", [command, "--config", fleet.folder + "/countersign.json"],
+      Repository.products + "/countersign", [command, "--config", fleet.folder + "/countersign.json"] + options,
       environment: [:], output: output)
     let status = try await process.ended()
     return (status, String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self))
+  }
+
+  /// What `check-config --json` prints.
+  private struct Listed: Decodable {
+    struct Mistake: Decodable { let source, key, problem: String }
+    let ok: Bool
+    let mistakes: [Mistake]
   }
 
   @Test func `check-config tells every mistake, and without a good file no role starts`() async throws {
     try await RunningFleet.with(["gateway-1"], overrides: Self.overrides) { fleet in
       let ids = [RunningFleet.publisher, RunningFleet.openPublisher, RunningFleet.inactivePublisher]
       for id in ids.dropLast() { try fleet.writePublisher(id, "\"x\": 1") }
-      let some = try await run("check-config", fleet)
+      let some = try await run("check-config", in: fleet)
       #expect(some.status == 2)
       for id in ids { #expect(some.text.contains("/publishers/\(id).json: x: is no key") == (id != ids.last)) }
+      let json = try await run("check-config", "--json", in: fleet)
+      #expect(json.status == 2)
+      let listed = try JSONDecoder().decode(Listed.self, from: Data(json.text.utf8))
+      #expect(!listed.ok && listed.mistakes.map(\.key) == ["x", "x"])
+      #expect(listed.mistakes.allSatisfy { $0.source.hasSuffix(".json") && $0.problem.contains("is no key") })
       try fleet.writePublisher(ids[2], "\"x\": 1")
-      let worker = try await run("worker", fleet)
+      let worker = try await run("worker", in: fleet)
       #expect(worker.status == 2)
       for id in ids { #expect(worker.text.contains("/publishers/\(id).json: x: is no key")) }
       // The running gateway keeps all of them.

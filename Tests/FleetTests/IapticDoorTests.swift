@@ -25,6 +25,20 @@ struct IapticDoorTests {
     try await RunningFleet.with(names, overrides: settings) { fleet in try await body(IapticClient(fleet: fleet)) }
   }
 
+  @Test func `a grant is not shown`() async throws {
+    try await with { client in
+      let old = try client.fleet.simulator.signedTransaction("1010000000001")
+      _ = try await client.validate(jws: old, user: "7")
+      #expect(try await client.fleet.give().status == 201)
+      let again = try await client.validate(jws: old, user: "7")
+      #expect(again.collection.count == 1 && again["data", "collection", "0", "isExpired"] == .bool(true))
+      let read = try await client.read("/v2/customers/7/purchases")
+      #expect(read["purchases", "apple:com.example.app.monthly", "isExpired"] == .bool(true))
+      let list = try await client.read("/v2/customers?applicationUsername=7")
+      #expect(list["rows", "0", "customerInfo", "activeSubscriber"] == .bool(false))
+    }
+  }
+
   @Test func `the plugin's receipt and the Swift client's transaction are validated and can be read`() async throws {
     try await with { client in
       let receipt = try client.fleet.simulator.receipt(["1000000000001", "1110000000001"])

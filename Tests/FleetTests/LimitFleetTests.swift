@@ -23,6 +23,7 @@ struct LimitFleetTests {
     let perSecond: Double
     let isByCustomer: Bool
     var isRead = false
+    var isReplay = false
 
     var description: String { limit }
   }
@@ -45,6 +46,9 @@ struct LimitFleetTests {
     Case(
       limit: "customer_reads", code: "LIM0006", key: "CUSTOMER_READS_PER_SECOND", atOnce: 3, perSecond: 1.2,
       isByCustomer: true, isRead: true),
+    Case(
+      limit: "publisher_replays", code: "LIM0007", key: "REPLAYS_PER_SECOND", atOnce: 10, perSecond: 1,
+      isByCustomer: false, isReplay: true),
   ]
 
   @Test(arguments: cases)
@@ -86,6 +90,9 @@ struct LimitFleetTests {
       ? [("Authorization", "Bearer \(jwt(customer: 7, publisher: publisher))"), ("Content-Type", "application/json")]
       : fleet.headers(publisher)
     let path = "/storekit2/purchases"
+    if one.isReplay {
+      return try await fleet.send("POST", fleet.url("/3.1/webhook_endpoints/main/test", gateway: gateway), headers)
+    }
     if one.isRead {
       return try await fleet.send("GET", fleet.url("\(path)/synchronizations/none", gateway: gateway), headers)
     }

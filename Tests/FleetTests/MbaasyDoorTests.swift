@@ -17,6 +17,19 @@ import Testing
 struct MbaasyDoorTests {
   private static let roles = ["gateway-1", "worker-1"]
 
+  @Test func `a grant is not shown`() async throws {
+    try await RunningFleet.with(Self.roles) { fleet in
+      let app = MbaasyApp(fleet)
+      let receipt = try fleet.simulator.receipt(["1010000000001"])
+      let before = try await app.upload(receipt, #""user_identifier":"7""#)
+      #expect(before.status == 200 && before.list("in_app_purchases").count == 1)
+      #expect(try await fleet.give().status == 201)
+      let after = try await app.upload(receipt, #""user_identifier":"7""#)
+      #expect(after.list("in_app_purchases") == before.list("in_app_purchases"))
+      #expect(try await app.events("in_app_purchase.updated").isEmpty)
+    }
+  }
+
   @Test func `a genuine receipt is validated, kept and told`() async throws {
     try await RunningFleet.with(Self.roles) { fleet in
       let app = MbaasyApp(fleet)

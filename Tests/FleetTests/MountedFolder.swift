@@ -16,9 +16,10 @@ struct MountedFolder {
     try FileManager.default.createDirectory(atPath: "\(path)/..\(version)", withIntermediateDirectories: true)
     for (name, text) in files {
       try Data(text.utf8).write(to: URL(filePath: "\(path)/..\(version)/\(name)"))
-      symlink("..data/\(name)", "\(path)/\(name)")
     }
     symlink("..\(version)", "\(path)/..tmp")
     #expect(rename("\(path)/..tmp", "\(path)/..data") == 0)
+    // In this order, so that no link leads to nothing meanwhile.
+    for name in files.keys { symlink("..data/\(name)", "\(path)/\(name)") }
   }
 }

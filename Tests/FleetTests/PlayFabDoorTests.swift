@@ -17,6 +17,15 @@ import Testing
 struct PlayFabDoorTests {
   private static let roles = ["gateway-1", "worker-1"]
 
+  @Test func `a grant is not shown`() async throws {
+    try await PlayFabClient.with(Self.roles) { client in
+      let receipt = try await client.fleet.minted("receipt/1010000000001")
+      #expect(try await client.fleet.give().status == 201)
+      let restored = try await client.restore(receipt)
+      #expect(restored.status == 200 && restored.fulfillments.isEmpty, "\(restored.text)")
+    }
+  }
+
   @Test func `a purchase is validated, and belongs to its customer`() async throws {
     try await PlayFabClient.with(Self.roles) { client in
       let jws = try await client.fleet.minted("jws/1000000000001")

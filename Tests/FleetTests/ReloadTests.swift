@@ -33,6 +33,11 @@ struct ReloadTests {
       #expect(try await answer(1005) == 401)
       try mount.put(2, Self.publisher(1004, "open").merging(Self.publisher(1005, "open")) { $1 })
       try await eventually("the new publisher is known") { try await answer(1005) == 404 }
+      // A worker that did not know it would have nothing to keep.
+      try await eventually("the worker knows it, too") {
+        let lines = fleet.log("worker-1").split(separator: "\n")
+        return lines.contains { $0.contains("configuration reloaded") && $0.contains("\"publishers\":2") }
+      }
 
       // One file has a mistake, another is a link to nothing, and a third is new.
       try mount.put(3, Self.publisher(1004, "closed").merging(Self.publisher(1006, "open")) { $1 })

@@ -33,7 +33,10 @@ final class WebhookReceiver {
   private var server: HTTPServer!
 
   private init() throws {
-    server = try HTTPServer(.unlimited) { [weak self] in await self?.answer($0) ?? .text(503, "") }
+    var configuration = HTTPServer.Configuration.unlimited
+    // A batch of 512 spans has a quarter of a megabyte.
+    configuration.maxBodyBytes = 1 << 20
+    server = try HTTPServer(configuration) { [weak self] in await self?.answer($0) ?? .text(503, "") }
   }
 
   /// Runs a body with a receiver.

@@ -186,7 +186,7 @@ struct WebhookReplayTests {
         if answer.status != 202 { refused = answer }
       }
       let answer = try #require(refused)
-      #expect(answer.status == 429 && answer.text("code") == "REQ0429")
+      #expect(answer.status == 429 && answer.text("code") == "LIM0007")
       #expect(answer.headers.header("retry-after") == "1")
       try await eventually("there is room again") {
         try await api.send("POST", "webhook_endpoints/main/test").status == 202

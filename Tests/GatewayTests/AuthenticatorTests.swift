@@ -131,6 +131,17 @@ struct AuthenticatorTests {
     }
   }
 
+  @Test func `a publisher's token in the header for customers leads to its own header`() {
+    let publishers = [Self.publisher(7, tokens: ["one"])]
+    #expect(
+      refusal([("Authorization", "Bearer one")], publishers)?.detail
+        == "Authorization: this is a publisher's token. Send it in the header X-Publisher-Token.")
+    for token in ["two", "one.one", "a.b.c"] {
+      let detail = refusal([("Authorization", "Bearer \(token)")], publishers)?.detail
+      #expect(detail?.contains("customer's token") == true, "\(token)")
+    }
+  }
+
   @Test func noCredential() {
     let problem = refusal([], [Self.publisher(7, tokens: ["one"])])
     #expect(problem == .missingCredential)

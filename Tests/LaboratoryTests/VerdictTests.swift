@@ -325,5 +325,15 @@ struct VerdictTests {
       $0.calls[1].retryAt = 3500
     }
     #expect(!longer.holds)
+    // The fleet cannot know a 429 whose connection was reset for the sake of another call.
+    func reset(at time: Int64, _ connection: Int) -> Verdict {
+      verdict {
+        self.calls([0, time, 2000])(&$0)
+        ($0.calls[0].retryAt, $0.calls[0].connection) = (3000, 7)
+        ($0.calls[1].isReset, $0.calls[1].connection) = (true, connection)
+      }
+    }
+    #expect(reset(at: 999, 7).holds)
+    #expect(!reset(at: 1000, 7).holds && !reset(at: 999, 8).holds)
   }
 }

@@ -208,7 +208,7 @@ struct TopologyTests {
       Set(topology.queues)
         == Set(
           ["cs.jobs", "cs.jobs.bulk", "cs.jobs.dead", "cs.notifications", "cs.notifier", "cs.notifier.dead"]
-            + ["cs.notifier.burst", "cs.notifier.flood"]
+            + ["cs.notifier.burst", "cs.notifier.flood", "cs.probe"]
             + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.jobs.bulk.delay.\($0)000" }
             + delays.map { "cs.notifier.delay.\($0)000" }))
   }

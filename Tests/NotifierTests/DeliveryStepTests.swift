@@ -88,7 +88,7 @@ struct RetryAfterTests {
     ("Tue, 06 Nov 2094 08:49:37 GMT", 86_400),
   ])
   func wait(text: String, seconds: Int) {
-    #expect(RetryAfter.wait(text, now: now) == .seconds(seconds))
+    #expect(EndpointRetryAfter.wait(text, now: now) == .seconds(seconds))
   }
 
   @Test(arguments: [
@@ -96,6 +96,6 @@ struct RetryAfterTests {
     "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Abc 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET",
   ])
   func neither(text: String) {
-    #expect(RetryAfter.wait(text, now: now) == nil)
+    #expect(EndpointRetryAfter.wait(text, now: now) == nil)
   }
 }

@@ -198,7 +198,7 @@ final class AppleByValue: FleetBudget {
   ///   - places: the places to ask instead of those of the apps.
   ///   - later: milliseconds after ``now``.
   func find(
-    _ apps: [Publisher.App]? = nil, at places: [AppPlace]? = nil, route: Route? = nil, attempt: Int = 1,
+    _ apps: [Publisher.App]? = nil, at places: [AppPlace]? = nil, route: AppleRoute? = nil, attempt: Int = 1,
     grant: CallGrant? = nil, later: Int64 = 0
   ) async throws -> PurchaseVerification.Attempt {
     let publisher = Publisher(

@@ -27,6 +27,7 @@ final class JobRunBench {
   let ledger = LedgerByValue()
   let broker = BrokerByValue()
   let metrics = Metrics()
+  let tracer: Tracer
   let publishers: Publishers
   /// The results of the verification, one after the other.
   var attempts: [PurchaseVerification.Attempt] = []
@@ -53,6 +54,7 @@ final class JobRunBench {
         offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
     ])
     let worker = WorkerMetrics(metrics)
+    tracer = Tracer(ratio: 0, metrics)
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
       takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,
@@ -65,9 +67,9 @@ final class JobRunBench {
       },
       clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
       outlet: EventOutlet(
-        broker, queue: { _ in "cs.notifier" }, EventOutlet.Subscribers(), Log(level: .error),
+        broker, queue: { _ in "cs.notifier" }, EventOutlet.Subscribers(), Log(level: .error), tracer,
         onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
-        onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)))
+        onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)), tracer: tracer)
     dependencies.onJoin = { [unowned self] in joined += 1 }
   }
 
@@ -123,7 +125,7 @@ final class JobRunBench {
   }
 
   static func attempt(
-    expiresDate: Int64 = now + 60_000, isFresh: Bool = true, route: Route? = Route(place: "app|Production")
+    expiresDate: Int64 = now + 60_000, isFresh: Bool = true, route: AppleRoute? = AppleRoute(place: "app|Production")
   ) -> PurchaseVerification.Attempt {
     let evidence = [evidence(expiresDate: expiresDate)]
     return PurchaseVerification.Attempt(

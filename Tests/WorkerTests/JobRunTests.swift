@@ -40,7 +40,7 @@ struct JobRunTests {
   }
 
   @Test func `a failure waits for its turn in the schedule, as the next attempt`() async {
-    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: Route(place: "a|b"))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: AppleRoute(place: "a|b"))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(
       bench.leases.released == [.init(isRetrying: true, isRun: true, sweepAfter: .milliseconds(154_100), route: "a|b")])
@@ -272,7 +272,7 @@ struct JobRunTests {
   }
 
   @Test func `a run whose next call is missing joins the line with the answers it has`() async {
-    let route = Route(place: "app|Production", endpoint: "info", answers: "kept")
+    let route = AppleRoute(place: "app|Production", endpoint: "info", answers: "kept")
     bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20)), route: route)]
     bench.leases.answers = [
       .success(.taken(Lease(fence: 5, route: nil))), .success(.inLine(.milliseconds(20), copy: "c")),
@@ -338,7 +338,7 @@ struct JobRunTests {
   }
 
   @Test func `a worker that stops hands back the job whose call was broken off`() async {
-    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: Route(place: "a|b"))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: AppleRoute(place: "a|b"))]
     let stopping = Task { @LoopActor in
       withUnsafeCurrentTask { $0?.cancel() }
       return await bench.run()

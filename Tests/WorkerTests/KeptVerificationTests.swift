@@ -37,7 +37,7 @@ struct KeptVerificationTests {
   }
 
   /// Runs until the transaction has no budget, with statuses that Apple has answered.
-  private func keptStatuses(_ apple: AppleByValue, expiring end: Int64) async throws -> Route {
+  private func keptStatuses(_ apple: AppleByValue, expiring end: Int64) async throws -> AppleRoute {
     // The statuses are of the purchase but do not name this transaction, so the worker needs the transaction too.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, of: "7", latest: apple.signed("101", of: "7") { $0.expiresDate = end })
@@ -77,10 +77,10 @@ struct KeptVerificationTests {
     let foreign = try apple.signed("100", of: "7", by: TestAuthority()) { $0.expiresDate = now }
     var answers = KeptAnswers(of: "s", attempt: 1)
     answers.told(transaction: foreign, at: now)
-    let route = Route(place: "com.example|Production", endpoint: "subscription-statuses", answers: answers.text)
+    let route = AppleRoute(place: "com.example|Production", endpoint: "subscription-statuses", answers: answers.text)
     let found = try await apple.find(route: route)
     #expect(found.result == .failed(.malformedAnswer))
-    #expect(found.route == Route(place: "com.example|Production"))
+    #expect(found.route == AppleRoute(place: "com.example|Production"))
     // The next attempt asks for both.
     let next = try await apple.find(route: found.route, attempt: 2)
     #expect(deciding(next) != nil)

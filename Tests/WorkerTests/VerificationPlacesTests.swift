@@ -28,7 +28,7 @@ struct VerificationPlacesTests {
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
     let made = try await apple.find()
     #expect(environment(made) == "Sandbox")
-    #expect(made.route == Route(place: "com.example|Sandbox"))
+    #expect(made.route == AppleRoute(place: "com.example|Sandbox"))
     // It says that an id is invalid also when it does not take the key, so one more call finds out which it is.
     let history = AppleByValue.Question(environment: .production, endpoint: .notificationHistory)
     let isDoubtful = code == .invalidTransactionId
@@ -56,7 +56,7 @@ struct VerificationPlacesTests {
   @Test func `a known place is asked first, and no other one when it knows`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
-    let route = Route(place: "com.example|Sandbox")
+    let route = AppleRoute(place: "com.example|Sandbox")
     #expect(environment(try await apple.find(route: route)) == "Sandbox")
     #expect(apple.calls == [.info(.sandbox)])
     // If that place does not know it any more, the worker asks the others.
@@ -64,7 +64,7 @@ struct VerificationPlacesTests {
     #expect(environment(try await apple.find(route: route)) == "Production")
     #expect(apple.calls[1...] == [.info(.sandbox), .info(.production)])
     // The publisher no longer has this place.
-    #expect(environment(try await apple.find(route: Route(place: "com.gone|Production"))) == "Production")
+    #expect(environment(try await apple.find(route: AppleRoute(place: "com.gone|Production"))) == "Production")
   }
 
   // MARK: A refused key
@@ -80,7 +80,7 @@ struct VerificationPlacesTests {
     #expect(apple.calls == [.info(.production), .info(.production)])
     // In the other order: the worker asks the sandbox first, because the sandbox once knew the transaction.
     apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
-    let later = try await apple.find(route: Route(place: "com.example|Sandbox"))
+    let later = try await apple.find(route: AppleRoute(place: "com.example|Sandbox"))
     #expect(later.result == .refused(wait: .seconds(5)))
     #expect(apple.calls[2...] == [.info(.sandbox), .info(.production)])
   }

@@ -51,7 +51,7 @@ struct VerificationProofTests {
     apple.answers[.info(.production)] = .info(try apple.signed())
     let made = try await apple.find()
     #expect(description(made) == subscription())
-    #expect(made.route == Route(place: "com.example|Production"))
+    #expect(made.route == AppleRoute(place: "com.example|Production"))
     #expect(made.isFresh)
     #expect(apple.calls == [.info(.production)])
   }
@@ -71,7 +71,7 @@ struct VerificationProofTests {
       #expect(
         description(made) == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
       // The statuses never know such a purchase.
-      #expect(made.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
+      #expect(made.route == AppleRoute(place: "com.example|Production", endpoint: "transaction-info"))
       #expect(apple.calls == [.info(.production)])
     }
   }
@@ -108,7 +108,7 @@ struct VerificationProofTests {
       apple.answers[.statuses(.production)] = answer
       let made = try await apple.find()
       #expect(made.result == .failed(.tryLater))
-      #expect(made.route == Route(place: "com.example|Production", original: "100"))
+      #expect(made.route == AppleRoute(place: "com.example|Production", original: "100"))
     }
   }
 

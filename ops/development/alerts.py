@@ -61,11 +61,20 @@ def mistakes_of(rule, metrics):
         yield f"{name}: severity {rule['severity'] or 'is missing'}; expected one of {', '.join(sorted(SEVERITIES))}"
     if not rule["summary"]:
         yield f"{name}: has no summary"
-    labels = set(ADDED)
+    yield from mistakes_of_expression(name, expression, metrics)
+    yield from mistakes_of_runbook(name, rule["runbook"])
+
+
+def mistakes_of_expression(name, expression, metrics, targets=frozenset()):
+    """Metrics and labels that do not exist.
+
+    targets: labels that every series has too, besides those of Prometheus
+    """
+    labels = ADDED | targets
     for metric in re.findall(r"\b(?:countersign_\w+)", expression):
         family = metric if metric in metrics else HISTOGRAM.sub("", metric)
         kind, own = metrics.get(family, (None, set()))
-        labels |= own
+        labels = labels | own
         if kind is None:
             yield f"{name}: there is no metric {metric}"
         elif (kind == "histogram") != (metric != family):
@@ -74,7 +83,6 @@ def mistakes_of(rule, metrics):
         label.strip() for group in re.findall(r"by \(([^)]*)\)", expression) for label in group.split(",")]
     for label in sorted(set(asked) - labels):
         yield f"{name}: no metric of its expr has a label {label}"
-    yield from mistakes_of_runbook(name, rule["runbook"])
 
 
 def mistakes_of_runbook(name, runbook):

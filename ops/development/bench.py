@@ -4,6 +4,7 @@ import os
 import sys
 
 from development import benchmarks
+from development.capacity_benchmark import capacity
 from development.door_benchmarks import doors, payments
 from development.isolation_benchmark import isolation
 from development.ledger_benchmark import ledger
@@ -12,6 +13,7 @@ from development.measured import OPTIONS
 from development.notifier_benchmark import notifier
 from development.publisher_benchmark import publishers
 from development.stranger_benchmark import strangers
+from development.sweep_benchmark import sweep
 from development.table import show
 from development.tls_benchmark import tls
 from fleet import Failure
@@ -45,6 +47,9 @@ BENCHMARKS = {
     "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
     "isolation": (isolation, "quiet customers and publishers beside each kind of bad day", 0, (420, 0)),
     "publishers": (publishers, "10,000 publishers beside one: start, memory, reload, registrations", 20_000, (300, 30)),
+    "sweep": (sweep, "a million open jobs after the broker was wiped, next to jobs in the queue", 0, (900, 0)),
+    "capacity": (capacity, "what a registration takes of each process at three paces, and the bytes that it leaves", 0,
+                 (150, 0)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
 
@@ -91,7 +96,7 @@ def main():
                         help="the number of runs; the median counts; %(default)s by default")
     parser.add_argument("--jobs", type=int, help="the jobs of each run; see below for the defaults")
     parser.add_argument("--queued", type=int, default=1_000_000,
-                        help="growth: the length of the long queue; %(default)s by default")
+                        help="growth: the length of the long queue; sweep: the open jobs; %(default)s by default")
     parser.add_argument("--minutes", type=int, help="growth: only a steady load for so many minutes")
     parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
     parser.add_argument("--rows", type=int, default=0,

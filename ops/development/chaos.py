@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from development import lives
-from fleet import ROOT, Failure
+from fleet import ROOT, Failure, shown
 from fleet.build import build
 from fleet.postgres import Postgres
 from fleet.processes import Processes, Stopped
@@ -114,6 +114,27 @@ def live(options, products, seed):
     return 0
 
 
+def earlier_build(commit, mode):
+    """Builds the executable of a commit in a folder of its own; returns its path."""
+    folder = ROOT / ".countersign" / "earlier"
+    if not folder.exists():
+        git("worktree", "prune")
+        git("worktree", "add", "--detach", folder, commit)
+    git("-C", folder, "checkout", "--detach", "--force", commit)
+    print(f"Building {commit} in {shown(folder)} …", flush=True)
+    run = subprocess.run(["swift", "build", "-c", mode, "--product", "countersign"], cwd=folder,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode != 0:
+        raise Failure(f"{run.stdout[-4000:]}\n{commit} cannot be built")
+    return folder / ".build" / mode / "countersign"
+
+
+def git(*words):
+    run = subprocess.run(["git", *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if run.returncode != 0:
+        raise Failure(f"git {' '.join(map(str, words))}: {run.stderr.strip()}")
+
+
 def scenarios(products, cluster):
     listed = subprocess.run(
         [products / "Chaos", "--list", *(["--cluster"] if cluster else [])], capture_output=True, text=True,
@@ -132,6 +153,8 @@ def main():
                         "all in about 10 minutes")
     parser.add_argument("--cluster", action="store_true",
                         help="the scenarios that need several nodes of each server, on such servers")
+    parser.add_argument("--from", dest="earlier", metavar="COMMIT",
+                        help="upgrade: the commit whose roles the fleet begins with")
     parser.add_argument("--seed", type=int,
                         help="chooses the sequence of faults; their number and their moments depend on the machine")
     parser.add_argument("--registrations", type=int, help="the least registrations of each scenario; 5000 by default")
@@ -146,6 +169,9 @@ def main():
     for product in ("countersign", "Chaos"):
         build("-c", mode, "--product", product)
     products = ROOT / ".build" / mode
+    if options.earlier:
+        # The scenario reads it.
+        os.environ["COUNTERSIGN_TEST_EARLIER"] = str(earlier_build(options.earlier, mode))
     known = scenarios(products, options.cluster)
     if options.list:
         print("\n".join(f"{name:18}{what}" for name, what in known + [(lives.NAME, lives.WHAT)]))

@@ -1,4 +1,4 @@
-"""Checks the Helm chart of ops/kubernetes without a cluster, and evaluates the alerts of ops/prometheus."""
+"""Checks the Helm chart without a cluster, evaluates the alerts, and reads the dashboards as Grafana does."""
 import os
 import shutil
 import subprocess
@@ -13,17 +13,22 @@ RENDERED = ROOT / ".countersign" / "chart" / "etc"
 PYTHON = PrivatePython(
     "chart-python", KUBERNETES / "requirements.txt", "checks the Helm chart with Helm and the schemas of Kubernetes")
 PROMTOOL = ROOT / ".countersign" / "promtool"
+GRAFANA = ROOT / "ops" / "grafana"
 
 
 def promtool():
-    """The path of promtool: the machine's own, or that of Debian's package, unpacked and not installed."""
-    own = shutil.which("promtool")
+    return prometheus_tool("promtool")
+
+
+def prometheus_tool(name):
+    """The path of `promtool` or `prometheus`: the machine's own, or Debian's package, unpacked and not installed."""
+    own = shutil.which(name)
     if own:
         return own
-    path = PROMTOOL / "usr" / "bin" / "promtool"
+    path = PROMTOOL / "usr" / "bin" / name
     if path.exists():
         return str(path)
-    print(f"Unpacking promtool into {shown(PROMTOOL)} …", flush=True)
+    print(f"Unpacking {name} into {shown(PROMTOOL)} …", flush=True)
     shutil.rmtree(PROMTOOL, ignore_errors=True)
     PROMTOOL.mkdir(parents=True)
     as_root = [] if os.geteuid() == 0 else ["sudo"]
@@ -36,8 +41,8 @@ def promtool():
         said += run(["dpkg-deb", "--extract", package.name, "."])
         package.unlink()
     if not path.exists():
-        raise Failure(f"{said.strip()}\n\nops/test evaluates the query that scales workers, and could not get promtool "
-                      "out of the Debian package\nprometheus. Install the package, or put promtool into PATH.")
+        raise Failure(f"{said.strip()}\n\nops/test evaluates alerts and dashboards, and could not get {name} out of "
+                      "the Debian package\nprometheus. Install the package, or put promtool and prometheus into PATH.")
     return str(path)
 
 
@@ -49,14 +54,14 @@ def run(command):
 
 
 def check_chart():
-    """Runs the tests of the chart, and of the alerts that it brings along.
+    """Runs the tests of the chart, and of the alerts and dashboards that it brings along.
 
     They leave the files of a pod's /etc/countersign in ``RENDERED``.
     """
     PYTHON.prepare()
     # promtool and kubectl must not find anything of this machine's.
     environment = os.environ | {"PROMTOOL": promtool(), "KUBECONFIG": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
-    for folder, what in ((KUBERNETES, "the chart"), (PROMETHEUS, "the alerts")):
+    for folder, what in ((KUBERNETES, "the chart"), (PROMETHEUS, "the alerts"), (GRAFANA, "the dashboards")):
         print(f"Checking {shown(folder)} …", flush=True)
         status = subprocess.run(
             [PYTHON.python, "-m", "unittest", "discover", "--start-directory", folder / "tests"], cwd=ROOT,

@@ -83,9 +83,12 @@ def whole_requests():
                 b'{"email":"a@example.com","appAccountToken":"01234567-89ab-cdef-0123-456789abcdef"}'),
         message("PUT /customers/42/consent", PUBLISHER,
                 b'{"consented":true,"textVersion":"1","time":"2026-09-20T09:00:00Z"}'),
+        message("POST /customers/42/grants", PUBLISHER,
+                b'{"offerId":"o","expiresAt":"2027-09-20T09:00:00Z","reason":"promo","note":"n"}'),
         message("PUT /refund-requests/a", PUBLISHER,
                 b'{"customerConsented":true,"sampleContentProvided":false,"deliveryStatus":"DELIVERED",'
                 b'"consumptionPercentage":500}'),
+        message("GET /events?wait=0&topic=purchaseUpdated&after=01" + "0" * 48, PUBLISHER),
         message("GET /audit?limit=5&before=7", PUBLISHER | {"X-Forwarded-For": "192.0.2.1, [2001:db8::1]:80"}),
         message("POST /apple/payment", PUBLISHER,
                 b'{"customerEmail":"a@example.com","offerId":"o","appType":"ios",'

@@ -19,7 +19,8 @@ OTHER_REFUSALS = {401, 403, 405, 408, 415, 429}
 # What stands in a path beside the text.
 PATH = {
     "customerId": "987654321", "offerId": "S123123123_US", "originalTransactionId": "1000000000000001",
-    "topic": "inappPurchaseSyncResult", "refundRequestId": "rfr_" + "0" * 32, "synchronizationId": "limits",
+    "topic": "inappPurchaseSyncResult", "refundRequestId": "rfr_" + "0" * 32,
+    "grantId": "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "synchronizationId": "limits",
     "eventId": "evt_limits", "publisherId": "1001", "applicationUsername": "alice",
 }
 # The password of the example of a notification of version 1. A gateway that is checked knows it.
@@ -47,8 +48,11 @@ SAMPLES = {
     "^[0-9]{1,32}$": digits,
     "^[A-Za-z]{1,32}-[0-9]{1,32}$": lambda count: f"{letters(32)}-{digits(count - 33)}",
     "^[0-9]{1,15}-rfr_[0-9a-f]{32}$": lambda count: f"{digits(count - 37)}-rfr_{letters(32)}",
+    "^[0-9]{1,15}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$":
+        lambda count: f"{digits(count - 37)}-{FORMATS['uuid']}",
     "^[0-9]{1,15}-([0-9a-f]{2}){1,256}$": lambda count: f"{digits(15)}-{letters(count - 16)}",
     "^[1-9][0-9]{0,14}-[0-9]{1,19}$": lambda count: f"{digits(15)}-{digits(count - 16)}",
+    "^01[0-9a-f]{16}([0-7][0-9a-f]{15}){2}$": lambda count: "0" + digits(count - 1),
     "^rfr_[0-9a-f]{32}$": lambda count: f"rfr_{letters(count - 4)}",
     "^[A-Za-z]{2}$": lambda count: "DE" + letters(count - 2),
 }

@@ -253,10 +253,10 @@ class Measured:
                    "--rate", rate]
         return self.processes.start("load", command).popen
 
-    def register(self, count, *arguments):
-        """Registers purchases over HTTP."""
+    def register(self, count, *arguments, connections=256):
+        """Registers purchases over HTTP. Each connection must send a request at least every ten seconds."""
         return self.benchmark(
-            "register", "--count", count, "--from", self.numbers(count), "--connections", 256,
+            "register", "--count", count, "--from", self.numbers(count), "--connections", connections,
             *self.gateway_arguments(), *arguments)
 
     def worker(self, count, overrides, waits_for_all=True, first=0):

@@ -10,11 +10,11 @@ from fleet import ROOT, Failure, shown
 class PrivatePython:
     """A Python environment for one purpose. It is made once, and again when its list of packages changes."""
 
-    def __init__(self, name, requirements, purpose):
+    def __init__(self, name, requirements, purpose, by="ops/test"):
         self.folder = ROOT / ".countersign" / name
         self.requirements = requirements
-        # What ops/test does with it, for the message of a failure.
-        self.purpose = purpose
+        # Which script does what with it, for the message of a failure.
+        self.purpose, self.by = purpose, by
 
     @property
     def python(self):
@@ -37,7 +37,7 @@ class PrivatePython:
             if run.returncode != 0:
                 shutil.rmtree(self.folder, ignore_errors=True)
                 raise Failure(
-                    f"{run.stdout.strip()}\n\nops/test {self.purpose}, and could not {what} {shown(self.folder)}.\n"
+                    f"{run.stdout.strip()}\n\n{self.by} {self.purpose}, and could not {what} {shown(self.folder)}.\n"
                     "It needs Python 3.10 or newer with venv (Debian: python3-venv) and, once, the packages of\n"
                     f"{shown(self.requirements)} from PyPI. Where PyPI cannot be reached, name a mirror in "
                     "PIP_INDEX_URL,\nor a folder with the wheels in PIP_FIND_LINKS, with PIP_NO_INDEX=1.")

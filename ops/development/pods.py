@@ -28,13 +28,15 @@ def without_password(url):
 class Pods:
     """A release of the chart beside a running system, whose servers, simulator and receiver it shares."""
 
-    def __init__(self, system, config=None):
+    def __init__(self, system, config=None, values=None):
         """
         config: sections of the configuration file, besides those that name what the system shares
+        values: more values of the chart
         """
         self.system = system
         self.folder = system.folder / "chart"
         self.config = config or {}
+        self.values = values or {}
         self.pods = {}
         self.listen = {}
         # What KEDA asks Prometheus.
@@ -70,12 +72,13 @@ class Pods:
                 "rabbitmq": {"url": rabbitmq, "prefix": "chart"},
                 "redis": {"url": own["redis"]["url"], "prefix": "chart:"},
                 "ledger": {"url": ledger, "keysFile": "../keys/ledger-keys.json"},
-                "appStore": own["appStore"],
+                "appStore": own["appStore"] | {
+                    "rootFiles": ["../secrets/root.der"], "caFile": f"../secrets/{configuration.tls_authority.name}"},
                 "notifier": {"allowsInsecureEndpoints": True, "allowedNetworks": ["127.0.0.0/8"]},
             } | self.config,
             "worker": {"autoscaling": {"enabled": True}},
             "ledgerKeys": [{"secret": "countersign-ledger-keys"}],
-        }
+        } | self.values
         publisher = {
             "publisherId": PUBLISHER, "customers": "open", "tokenHashes": [sha256(TOKEN)], "offers": OFFERS,
             "apps": [SIMULATED_APP | {"privateKeyFile": f"../secrets/AuthKey_{SIMULATED_APP['keyId']}.p8"}],
@@ -86,16 +89,18 @@ class Pods:
         secrets = {
             "countersign-publishers": {"acme.json": json.dumps(publisher)},
             "countersign-secrets": {
-                "rabbitmq.password": rabbitmq_password, "ledger.password": ledger_password, key.name: key.read_text(),
-                "webhook.secret": configuration.webhook_secret},
+                "rabbitmq.password": rabbitmq_password, "ledger.password": ledger_password,
+                "webhook.secret": configuration.webhook_secret} | {
+                    path.name: path.read_bytes() for path in (
+                        key, configuration.tls_authority, configuration.simulator / "root.der")},
             "countersign-ledger-keys": {
                 "ledger-keys.json": (configuration.folder / "ledger-keys.json").read_text()},
         }
         for name, files in secrets.items():
             folder = self.folder / "secrets" / name
             folder.mkdir(parents=True)
-            for file, text in files.items():
-                (folder / file).write_text(text)
+            for file, content in files.items():
+                (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
         path = self.folder / "values.json"
         path.write_text(json.dumps(values))
         run = subprocess.run(

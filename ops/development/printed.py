@@ -1,7 +1,8 @@
 """Compares what a command printed with what a page shows. `…` stands for anything.
 
 Line breaks and blanks do not count, since a page wraps long lines. Ids, secrets, times, dates, ports and process ids
-may differ. Of an HTTP head, only the fields count that the page shows.
+may differ. Of an HTTP head, only the fields count that the page shows. A line that only says how long a slow machine
+takes does not count.
 """
 import re
 
@@ -21,13 +22,15 @@ MASKS = [(re.compile(pattern), mask) for pattern, mask in (
     (r'("durationMilliseconds"|"id"|"subscriptionId"): ?\d+', r"\1:NUMBER"),
     (r"\b\d+(?=\s+\.countersign/run/)", "PID"),
 )]
+WAITING = re.compile(r"^ *still waiting: .*\n", re.MULTILINE)
 HEAD = re.compile(r"HTTP/1\.1 .*(\r?\n[A-Za-z0-9-]+:.*)*")
 
 
 def fits(shown, printed):
     """Whether the text that a command printed is what a page shows."""
     names = {name.lower() for head in HEAD.finditer(shown) for name in fields(head.group())}
-    printed = HEAD.sub(lambda head: only(head.group(), names), printed.replace("\r\n", "\n"))
+    printed = WAITING.sub("", printed.replace("\r\n", "\n"))
+    printed = HEAD.sub(lambda head: only(head.group(), names), printed)
     words = masked(shown).split()
     pattern = r"\s*".join(".*?".join(re.escape(part) for part in word.split("…")) for word in words)
     return re.fullmatch(pattern, masked(printed).strip(), re.DOTALL) is not None

@@ -10,10 +10,13 @@ import time
 
 from development.charts import RENDERED, check_chart
 from development.contract import PYTHON, check_contract
+from development.grafana.evaluation import evaluate
 from development.lanes import record, run_lanes
 from development.lines import check_lines, is_script
 from development.pods import Pods
 from development.scaling import scale
+from development.traces import PYTHON as OTLP_PYTHON
+from development.traces import Collector
 from development.walk import walk
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
@@ -137,6 +140,12 @@ def with_servers(arguments, parts):
 def test(arguments, parts):
     if arguments[:1] == ["--layer"]:
         return test_layer(arguments[1] if len(arguments) > 1 else "", arguments[2:], parts)
+    if arguments == ["--servers", "all"]:
+        with parts.part("compiling"):
+            build("--build-tests")
+        with parts.part("the tests"):
+            run_lanes(KINDS, parts)
+        return 0
     of_a_set, arguments = with_servers(arguments, parts)
     if "--tls" in arguments:
         arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
@@ -164,8 +173,9 @@ def test(arguments, parts):
         check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     if is_whole or only_contract:
         # This comes before the long parts, since it may need the network.
-        with parts.part("Schemathesis, installed"):
+        with parts.part("Schemathesis and OpenTelemetry, installed"):
             PYTHON.prepare()
+            OTLP_PYTHON.prepare()
     if is_whole or only_chart:
         with parts.part("the chart, without a cluster"):
             check_chart()
@@ -206,8 +216,16 @@ def test(arguments, parts):
 UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
 INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", AT_ONCE, TESTS_AT_ONCE])
 FLEET_TESTS = ("FleetTests", ["--filter", "FleetTests[.]"])
-# What runs side by side. Fleets have the machine for themselves: seven processes and three servers are enough for it.
-LANES = (("strangers", "layers"), ("fleets",), ("faults",))
+# What runs side by side. Four fleets of seven processes are enough for two cores; the tests that break servers have one
+# fleet at a time beside them. The rows of faults wait for servers that start more than for the processor.
+LANES = (("strangers", "layers"), ("fleets", "outages"), ("faults-1", "faults-2"))
+# What `ops/test --servers all` runs side by side: some tests of each kind, on other servers than the usual ones.
+KINDS = {
+    "tls": "AMQPTLSTests|RedisTLSTests|PostgresTLSTests|TopologyTests|CommitsTests|PurchaseTests"
+           "|FleetTests[.]StartTests",
+    "debian13": "CommitsTests|TopologyTests|PurchaseTests|FaultTests",
+    "cluster": "BrokerClusterTests|SentinelTests|ChaosTests",
+}
 
 
 def test_lane(name, parts):
@@ -217,14 +235,34 @@ def test_lane(name, parts):
             walk([])
         check_as_strangers(parts, contract=True, chart=True)
         return 0
+    if name in KINDS:
+        return test_kind(name, parts)
+    rows = ("the rows of faults", ["--filter", "FleetTests[.]ChaosTests"])
+    fleets = ["--filter", "FleetTests[.]", "--skip", "ChaosTests"]
     runs = {
         "layers": [UNIT_TESTS, INTEGRATION_TESTS],
-        "fleets": [("FleetTests", ["--filter", "FleetTests[.]", "--skip", "ChaosTests"])],
-        "faults": [("the rows of faults", ["--filter", "FleetTests[.]ChaosTests"])],
+        "fleets": [("FleetTests that share servers", fleets)],
+        "outages": [("FleetTests that break servers", fleets)],
+        "faults-1": [rows], "faults-2": [rows],
     }.get(name)
     if not runs:
-        raise Failure(f"--lane takes one of {', '.join(name for lanes in LANES for name in lanes)}")
+        raise Failure(f"--lane takes one of {', '.join([*sum(LANES, ()), *KINDS])}")
+    if name.startswith("faults-"):
+        # The tests read it: one share of the rows.
+        os.environ["COUNTERSIGN_TEST_ROWS"] = f"{name.removeprefix('faults-')}/2"
+    if name in ("fleets", "outages"):
+        os.environ["COUNTERSIGN_TEST_USE"] = "sharing" if name == "fleets" else "breaking"
     return test_with_servers(ROOT / ".countersign" / f"test-{name}", runs, parts)
+
+
+def test_kind(name, parts):
+    """Some tests on one kind of servers."""
+    if name == "tls":
+        os.environ["COUNTERSIGN_TEST_TLS"] = "1"
+    elif name != "cluster":
+        with_servers(["--servers", name], parts)
+    runs = [(f"tests with {name}", ["--filter", KINDS[name]])]
+    return test_with_servers(ROOT / ".countersign" / f"test-{name}", runs, parts, cluster=name == "cluster")
 
 
 def test_with_servers(folder, runs, parts, options=(), cluster=False):
@@ -258,9 +296,10 @@ def check_as_strangers(parts, contract, chart):
     """Runs a fleet, and clients that know only the public contract and use common libraries for it.
 
     contract: whether the clients run
-    chart: whether the pods of the Helm chart play a purchase beside the fleet
+    chart: whether the pods of the Helm chart play a purchase beside the fleet, and the dashboards are evaluated
     """
-    with Processes(ROOT / ".countersign" / "strangers") as processes:
+    folder = ROOT / ".countersign" / "strangers"
+    with Processes(folder) as processes, Collector(folder / "traces.jsonl") as collector:
         system = System(processes)
         try:
             with parts.part("a fleet, started"):
@@ -272,6 +311,8 @@ def check_as_strangers(parts, contract, chart):
                     Pods(system).play()
                 with parts.part("workers that follow the query of KEDA"):
                     scale(system)
+                with parts.part("dashboards and alerts, on this fleet's metrics"):
+                    evaluate(system)
             if contract:
                 with parts.part("ops/examples"):
                     for example in CLIENTS:
@@ -281,6 +322,9 @@ def check_as_strangers(parts, contract, chart):
         finally:
             system.stop()
             system.forget()
+        if contract:
+            # A role that stops has sent its last spans.
+            collector.check()
 
 
 def run(command, environment, parts):

@@ -22,6 +22,8 @@ OWNER, DATABASE, SUPERUSER = "countersign", "countersign", "postgres"
 SETTINGS = {
     "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "on", "shared_buffers": "128MB",
     "max_connections": "200", "wal_keep_size": "64MB", "timezone": "UTC", "log_timezone": "UTC",
+    # Nothing is archived before `back_up` makes the folder.
+    "archive_mode": "on", "archive_command": "test ! -d ../archive || cp %p ../archive/%f",
 }
 
 
@@ -164,6 +166,59 @@ class Postgres:
                 os.chown(copy, account["user"], account["group"])
         return {"ssl": "on", "ssl_cert_file": "server.pem", "ssl_key_file": "server.key"}
 
+    def wait_until(self, what, sql):
+        """Waits until a query finds something; `what` it then shows completes a sentence about the server."""
+        deadline = time.monotonic() + 60
+        while self.query(sql) != "1":
+            if time.monotonic() > deadline:
+                sys.exit(f"servers: not within 60 seconds: {self.name} {what}; look at its log")
+            time.sleep(0.05)
+
+    # -- a base backup, and the archive of the WAL since then
+
+    @property
+    def backup(self):
+        return self.cluster.with_name("backup")
+
+    @property
+    def archive(self):
+        return self.cluster.with_name("archive")
+
+    def back_up(self):
+        """Makes a base backup, and archives the WAL from now on."""
+        for folder in (self.backup, self.archive):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.archive.mkdir()
+        if account := self.account():
+            os.chown(self.archive, account["user"], account["group"])
+        self.run([
+            self.tool("pg_basebackup"), "-D", str(self.backup), "-h", "127.0.0.1", "-p", str(self.port), "-U",
+            SUPERUSER, "--checkpoint=fast", "--no-sync"], **account)
+
+    def archive_all(self):
+        """Waits until the archive has all that is committed."""
+        last = self.query("SELECT pg_walfile_name(pg_switch_wal());")
+        self.wait_until(f"has archived {last}", f"SELECT 1 FROM pg_stat_archiver WHERE last_archived_wal >= '{last}';")
+
+    def prepare_restore(self, moment):
+        """Puts the base backup in place of the data. The next start replays the archive up to a moment.
+
+        moment: as PostgreSQL reads a time, for example `2026-11-27 10:00:00.123+00`
+        """
+        shutil.rmtree(self.cluster)
+        self.backup.rename(self.cluster)
+        (self.cluster / "recovery.signal").touch()
+        with open(self.cluster / "postgresql.auto.conf", "a") as file:
+            file.write("restore_command = 'cp ../archive/%f %p'\n"
+                       f"recovery_target_time = '{moment}'\nrecovery_target_action = 'promote'\n")
+        if account := self.account():
+            os.chown(self.cluster / "recovery.signal", account["user"], account["group"])
+
+    def end_restore(self):
+        """Waits until the server has replayed the archive and takes writes."""
+        self.wait_until("is restored", "SELECT 1 WHERE NOT pg_is_in_recovery();")
+        shutil.rmtree(self.archive)
+
     def wipe(self):
         shutil.rmtree(self.data.resolve(), ignore_errors=True)
         self.data.unlink(missing_ok=True)
@@ -255,13 +310,9 @@ class Standby(Postgres):
         if self.is_promoted():
             return
         self.wait_for_me(self.title)
-        deadline = time.monotonic() + 60
-        while self.primary.query(
-                f"SELECT 1 FROM pg_stat_replication WHERE application_name = '{self.title}' AND sync_state = 'sync'"
-        ) != "1":
-            if time.monotonic() > deadline:
-                sys.exit(f"servers: {self.name} does not follow {self.primary.name} after 60 seconds; look at its log")
-            time.sleep(0.05)
+        self.primary.wait_until(
+            f"is followed by {self.name}",
+            f"SELECT 1 FROM pg_stat_replication WHERE application_name = '{self.title}' AND sync_state = 'sync'")
 
     def leave(self):
         """Lets the primary server wait for no other one, or its commits would wait for ever."""

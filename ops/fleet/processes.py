@@ -189,12 +189,16 @@ class Processes:
 
     def server_addresses(self):
         """The addresses of RabbitMQ, Redis and PostgreSQL, even before they start."""
+        return dict(line.split("=", 1) for line in self.tell_servers("addresses").splitlines())
+
+    def tell_servers(self, verb, *names):
+        """Runs a command of ops/servers on the servers of this folder; returns what it prints."""
         run = subprocess.run(
-            [ROOT / "ops" / "servers", "addresses", self.folder], stdin=subprocess.DEVNULL, capture_output=True,
+            [ROOT / "ops" / "servers", verb, self.folder, *names], stdin=subprocess.DEVNULL, capture_output=True,
             text=True)
         if run.returncode != 0:
             raise Failure(run.stderr.strip())
-        return dict(line.split("=", 1) for line in run.stdout.splitlines())
+        return run.stdout
 
     def forget_servers(self):
         """Deletes the data of stopped servers, so that the next start is a first one."""

@@ -47,6 +47,9 @@ class RabbitMQ(Node):
             "auth_mechanisms.2 = AMQPLAIN\n"
             "auth_mechanisms.3 = EXTERNAL\n"
             "ssl_cert_login_from = common_name\n"
+            # The clients of tests share a few cores: a late one has not met a failure.
+            "handshake_timeout = 60000\n"
+            "ssl_handshake_timeout = 60000\n"
             "log.file.level = info\n"
             "disk_free_limit.absolute = 50MB\n"
             "vm_memory_high_watermark.relative = 0.3\n")

@@ -210,14 +210,26 @@ class Servers:
         self.postgres["postgres"].query(
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{name}';")
 
-    def broker(self):
-        """A node of RabbitMQ that runs."""
-        nodes = [node for node in self.nodes.values() if isinstance(node, RabbitMQ) and node.answers()]
+    def restore(self, moment):
+        """Kills the ledger, and brings it back as it was at a moment after its backup, such as 2026-11-27T10:00:00Z."""
+        postgres = self.postgres["postgres"]
+        postgres.archive_all()
+        self.stop("postgres", signal.SIGKILL)
+        # PostgreSQL reads its settings before it knows the names of time zones.
+        postgres.prepare_restore(moment.replace("T", " ").replace("Z", "+00"))
+        self.launch("postgres")
+        self.start("postgres")
+        postgres.end_restore()
+
+    def broker(self, besides=None):
+        """A node of RabbitMQ that runs, and is not the one with the name `besides`."""
+        nodes = [node for node in self.nodes.values()
+                 if isinstance(node, RabbitMQ) and node.name != besides and node.answers()]
         return nodes[0] if nodes else sys.exit("servers: RabbitMQ is not running")
 
-    def leader(self, queue):
-        """The node that leads a quorum queue."""
-        found = {each["name"]: each["leader"] for each in self.broker().queues("name", "leader")}
+    def leader(self, queue, besides=None):
+        """The node that leads a quorum queue; another node than `besides` is asked."""
+        found = {each["name"]: each["leader"] for each in self.broker(besides).queues("name", "leader")}
         titles = {node.title: node.name for node in self.nodes.values() if isinstance(node, RabbitMQ)}
         return titles.get(found.get(queue)) or sys.exit(f"servers: no node leads a queue {queue}")
 

@@ -57,31 +57,7 @@ class ServerSet:
             return
         self.check_machine()
         print(f"Fetching the servers of Debian {self.suite} into {shown(self.root)} …", flush=True)
-        new = self.root.with_name(f"{self.root.name}.new")
-        shutil.rmtree(new, ignore_errors=True)
-        apt = new / "apt"
-        for folder in ("lists/partial", "cache/archives/partial"):
-            (apt / folder).mkdir(parents=True)
-        (apt / "status").write_text("")  # nothing is installed: every dependency is fetched, too
-        (apt / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {self.suite} main\n")
-        command = ["apt-get", "--yes", "--quiet", *(word for setting in self.settings(apt) for word in ("-o", setting))]
-        run([*command, "update"])
-        run([*command, "--download-only", "install", *PACKAGES])
-        for link in LINKS:
-            (new / "usr" / link).mkdir(parents=True)
-            (new / link).symlink_to(f"usr/{link}")
-        for package in sorted((apt / "cache" / "archives").glob("*.deb")):
-            run(["dpkg-deb", "--extract", package, new])
-        run(["ldconfig", "-r", new])
-        shutil.rmtree(apt)
-        new.rename(self.root)
-
-    @staticmethod
-    def settings(apt):
-        """What keeps apt away from the machine's own lists and packages."""
-        return [f"Dir::Etc::sourcelist={apt}/sources.list", "Dir::Etc::sourceparts=/dev/null", f"Dir::State={apt}",
-                f"Dir::State::Lists={apt}/lists", f"Dir::State::status={apt}/status", f"Dir::Cache={apt}/cache",
-                "APT::Install-Recommends=false", "APT::Sandbox::User=root"]
+        unpack(self.suite, PACKAGES, self.root)
 
     @staticmethod
     def check_machine():
@@ -89,8 +65,37 @@ class ServerSet:
             raise Failure("--servers mounts folders, which only root may do")
         if not all(os.path.islink(f"/{link}") for link in LINKS if os.path.lexists(f"/{link}")):
             raise Failure("--servers puts another /usr in place, and /bin or /lib of this machine lies outside of it")
-        if not KEYRING.exists():
-            raise Failure(f"{KEYRING} is missing; install the package debian-archive-keyring")
+
+
+def unpack(suite, packages, root):
+    """Fetches packages of a release of Debian, with all that they need, and unpacks them into a folder."""
+    if not KEYRING.exists():
+        raise Failure(f"{KEYRING} is missing; install the package debian-archive-keyring")
+    new = root.with_name(f"{root.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    apt = new / "apt"
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (apt / folder).mkdir(parents=True)
+    (apt / "status").write_text("")  # nothing is installed: every dependency is fetched, too
+    (apt / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {suite} main\n")
+    command = ["apt-get", "--yes", "--quiet", *(word for setting in settings(apt) for word in ("-o", setting))]
+    run([*command, "update"])
+    run([*command, "--download-only", "install", *packages])
+    for link in LINKS:
+        (new / "usr" / link).mkdir(parents=True)
+        (new / link).symlink_to(f"usr/{link}")
+    for package in sorted((apt / "cache" / "archives").glob("*.deb")):
+        run(["dpkg-deb", "--extract", package, new])
+    run(["ldconfig", "-r", new])
+    shutil.rmtree(apt)
+    new.rename(root)
+
+
+def settings(apt):
+    """What keeps apt away from the machine's own lists and packages."""
+    return [f"Dir::Etc::sourcelist={apt}/sources.list", "Dir::Etc::sourceparts=/dev/null", f"Dir::State={apt}",
+            f"Dir::State::Lists={apt}/lists", f"Dir::State::status={apt}/status", f"Dir::Cache={apt}/cache",
+            "APT::Install-Recommends=false", "APT::Sandbox::User=root"]
 
 
 def mirror():
@@ -111,8 +116,8 @@ def run(command):
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
     if done.returncode != 0:
-        raise Failure(f"{done.stdout.strip()}\n\n--servers could not fetch the servers: {command[0]} ended with status "
-                      f"{done.returncode}")
+        raise Failure(f"{done.stdout.strip()}\n\nthe packages of the servers could not be fetched: {command[0]} ended "
+                      f"with status {done.returncode}")
 
 
 def chosen():

@@ -22,6 +22,9 @@ READY_SECONDS = 60
 
 
 class System:
+    # What writes the configuration of the roles.
+    settings = Configuration
+
     def __init__(self, processes, may_move=True, gateway=None):
         """
         may_move: whether the gateway may use another port if its usual port is taken
@@ -44,16 +47,16 @@ class System:
         # A mistake in the caller's settings ends the command before it starts a process.
         chosen = {"COUNTERSIGN_GATEWAY_LISTEN": self.gateway} if self.gateway else os.environ
         listen = choose_addresses(chosen, self.may_move)
-        self.configuration = Configuration(self.folder / "config", self.processes.server_addresses(), listen)
+        self.configuration = self.settings(self.folder / "config", self.processes.server_addresses(), listen)
         self.configuration.write()
-        check_variables(self.configuration)
+        self.prepare()
         with Step("RabbitMQ, Redis and PostgreSQL"):
             self.processes.start_servers()
         self.client_file.write_text("".join(
             f"{key}={shlex.quote(value)}\n" for key, value in self.configuration.client(self.received).items()))
         self.client_file.chmod(0o600)
         with Step("the ledger's schema"):
-            migrate(COUNTERSIGN, self.configuration)
+            self.migrate()
         with Step("the simulator and the webhook receiver"):
             simulator = self.role("simulator")
             receiver = self.receiver()
@@ -64,11 +67,23 @@ class System:
             for role in roles:
                 self.wait(role, lambda role=role: self.answers(role.name, "/readyz"))
 
+    def prepare(self):
+        """Checks the settings before anything starts."""
+        check_variables(self.configuration)
+
+    def migrate(self):
+        migrate(COUNTERSIGN, self.configuration)
+
+    def command(self, _, words, environment):
+        """How a command of Countersign runs for a role: what is started, and with which variables."""
+        return [COUNTERSIGN, *words], environment
+
     def role(self, name):
         role, listen = name.split()[0], self.configuration.listen[name]
-        process = self.processes.start(
-            name, [COUNTERSIGN, role, "--config", self.configuration.file],
+        command, environment = self.command(
+            name, [role, "--config", self.configuration.file],
             self.configuration.environment({f"COUNTERSIGN_{role.upper()}_LISTEN": listen}))
+        process = self.processes.start(name, command, environment)
         process.address = f"{'https' if role == 'simulator' else 'http'}://{listen}"
         return process
 
@@ -87,14 +102,19 @@ class System:
             failed=process.ended)
 
     def answers(self, name, path):
+        return self.get(name, path)[0] == 200
+
+    def get(self, name, path):
+        """The status and the text of a process's answer; status 0 without one."""
         # Not with urllib: it would ask a proxy of the environment for 127.0.0.1.
         host, _, port = self.configuration.listen[name].rpartition(":")
         link = http.client.HTTPConnection(host, int(port), timeout=2)
         try:
             link.request("GET", path)
-            return link.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
+            answer = link.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error)
         finally:
             link.close()
 

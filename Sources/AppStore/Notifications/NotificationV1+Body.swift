@@ -24,7 +24,7 @@ extension NotificationV1 {
     var bundleId: BundleId? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
 
     /// Whether the id of the event's purchase is longer than any id.
-    var isIdTooLong: Bool { (originalTransactionId?.id.text.utf8.count ?? 0) > TransactionIdentifier.longest }
+    var isIdTooLong: Bool { (originalTransactionId?.id.text.utf8.count ?? 0) > TransactionId.longest }
 
     /// The ids in the order of the body: first the purchase of the event itself, where Apple names it.
     var purchases: [OriginalTransactionId] {
@@ -32,7 +32,7 @@ extension NotificationV1 {
       let listed = [unifiedReceipt?.latestReceiptInfo, unifiedReceipt?.pendingRenewalInfo].compactMap { $0 }.joined()
       var seen: Set<OriginalTransactionId> = []
       let ids = (named + listed.map(\.id)).compactMap { $0?.id }
-      let distinct = ids.filter { TransactionIdentifier.isValid($0.text) && seen.insert($0).inserted }
+      let distinct = ids.filter { TransactionId.isValid($0.text) && seen.insert($0).inserted }
       return Array(distinct.prefix(NotificationV1.mostPurchases))
     }
   }

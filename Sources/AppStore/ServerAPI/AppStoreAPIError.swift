@@ -65,7 +65,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     let body = try? JSONText(response.body, limits: .answers).decoded(as: Body.self)
     let kind: Kind
     if response.status == 429 || body?.errorCode == .rateLimitExceeded {
-      let wait = response.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now) }
+      let wait = response.header("retry-after").flatMap { AppleRetryAfter.milliseconds($0, now: now) }
       kind = .rateLimited(retryAfterMilliseconds: wait)
     } else if response.status == 401 {
       kind = .unauthorized

@@ -37,7 +37,7 @@ extension AppStoreServerAPI {
   static func checked(
     _ transactionId: TransactionId, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {
-    guard TransactionIdentifier.isValid(transactionId.text) else {
+    guard TransactionId.isValid(transactionId.text) else {
       throw AppStoreAPIError(.invalidRequest("this is not a transaction id"), endpoint: endpoint)
     }
     return transactionId.text

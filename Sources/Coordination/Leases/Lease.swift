@@ -2,7 +2,7 @@
 public struct Lease: Sendable, Equatable {
   /// Names the lease: only its holder renews and ends it. It grows with every lease of the transaction.
   public let fence: Int64
-  /// The known place of the transaction, a `Route` as its text.
+  /// The known place of the transaction, a `AppleRoute` as its text.
   public let route: String?
   /// When the worker took the lease, by Redis' clock, in milliseconds since 1970.
   public let takenAt: Int64?

@@ -6,7 +6,7 @@ import Redis
 /// 2. until when its lease lasts, in milliseconds; 0 once it has ended,
 /// 3. until when the next two fields hold, in milliseconds,
 /// 4. and 5. the purchase about which Apple has spoken a moment ago: originalTransactionId, environment,
-/// 6. the `Route`, with Apple's answers while a job waits for its next call.
+/// 6. the `AppleRoute`, with Apple's answers while a job waits for its next call.
 ///
 /// The record is one key instead of four: a script's command costs Redis some 4 us, and as much again when it writes.
 extension LuaFunction {

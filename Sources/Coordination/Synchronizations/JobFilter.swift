@@ -7,6 +7,8 @@ public struct JobFilter: Sendable, Equatable {
   public var publisher: Int64?
   /// The bundle id of an app.
   public var app: BundleId?
+  /// The id of a synchronization.
+  public var synchronization: SynchronizationId?
   /// Only jobs that were registered at least so long ago.
   public var olderThan: Duration?
 
@@ -22,6 +24,7 @@ public struct JobFilter: Sendable, Equatable {
     guard open.status == .retrying else { return false }
     if let cause, open.cause != cause { return false }
     if let publisher, open.job.publisherId != publisher { return false }
+    if let synchronization, open.job.synchronizationId != synchronization { return false }
     if let olderThan {
       let (age, isFar) = now.subtractingReportingOverflow(open.job.registeredAt)
       if isFar || .milliseconds(max(0, age)) < olderThan { return false }

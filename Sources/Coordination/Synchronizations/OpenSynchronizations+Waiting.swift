@@ -48,7 +48,7 @@ extension OpenSynchronizations {
       guard let text = fields[at: 0].string, let status = fields[at: 1].string.flatMap(Synchronization.Status.init),
         let job = try? Job(JSONText(Array(text.utf8), limits: .own), doors: doors)
       else { continue }
-      let route = fields[at: 3].string.flatMap(Route.init)
+      let route = fields[at: 3].string.flatMap(AppleRoute.init)
       page.jobs.append(
         OpenJob(
           job: job, status: status, cause: fields[at: 2].string.flatMap(RetryCause.init), place: route?.place,

@@ -5,48 +5,69 @@ import Doors
 import EventLoop
 import Formats
 import JSON
+import Ledger
+import Messaging
+import Postgres
 import Redis
 import Service
 
 /// `countersign jobs`: lists the jobs that wait for their next attempt, or runs them at once.
-enum JobsCommand {
-  static let usage =
-    "list|retry --config FILE [--cause CAUSE] [--publisher ID] [--app BUNDLE] [--older-than 90s|15m|2h] [--limit N] "
-    + "[--dry-run]"
+///
+/// Nobody can bury one of them: what was accepted is finalized. A job that kills its workers is given up by itself.
+@LoopActor
+struct JobsCommand {
+  nonisolated static let usage =
+    "list|show|retry --config FILE [--cause CAUSE] [--publisher ID] [--app BUNDLE] [--id SYNCHRONIZATION] "
+    + "[--older-than 90s|15m|2h] [--limit N] [--dry-run] [--plain] [--json] [--as NAME]"
 
-  @LoopActor
+  private let options: JobsOptions
+  private let configuration: LoadedConfiguration
+  private let open: OpenSynchronizations
+  /// `nil` if nothing is changed.
+  private let audit: OperatorAudit?
+
   static func run(_ arguments: [String]) async -> Int32 {
     let (options, configuration): (JobsOptions, LoadedConfiguration)
+    let ledger: PostgresEndpoint?
     do {
       let (found, rest) = try JobsOptions.read(arguments)
       (options, configuration) = (found, try LoadedConfiguration(rest, command: "jobs"))
+      let changes = options.action == .retry && !options.isDryRun
+      ledger = try changes ? PostgresEndpoint(configuration.settings.ledger, name: "countersign jobs") : nil
     } catch {
       complain("\(error)")
       return 2
     }
+    let postgres: PostgresClient? = if let ledger { await PostgresClient.opened(ledger) } else { nil }
     let redis = await RedisClient.opened(RedisEndpoint(configuration.settings.redis))
-    let open = OpenSynchronizations(redis, prefix: configuration.settings.redis.prefix)
-    let status = await answer(options, open, configuration.publishers)
+    let command = JobsCommand(
+      options: options, configuration: configuration,
+      open: OpenSynchronizations(redis, prefix: configuration.settings.redis.prefix),
+      audit: postgres.map { OperatorAudit($0, name: options.operatorName ?? SystemUser.name) })
+    let status = await command.answer(postgres)
     await redis.stop()
+    await postgres?.stop()
     return status
   }
 
-  @LoopActor
-  private static func answer(
-    _ options: JobsOptions, _ open: OpenSynchronizations, _ publishers: Publishers
-  ) async -> Int32 {
-    let now = unixMilliseconds()
+  private func answer(_ postgres: PostgresClient?) async -> Int32 {
+    let publishers = configuration.publishers
     func apps(_ publisher: Int64) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
+    let now = unixMilliseconds()
     var (matching, hurried, listed) = (0, 0, 0)
     do {
+      if let postgres { try await SchemaCheck(postgres).pass(within: .seconds(30)) }
       try await open.forEachPage(doors: DoorRegistry.catalog) { page in
         let jobs = page.filter { options.filter.matches($0, at: now, apps: apps) }
         matching += jobs.count
-        if options.action == .list {
-          for job in jobs.prefix(max(0, options.limit - listed)) { say(line(of: job, at: now)) }
-          listed += jobs.count
+        let some = Array(jobs.prefix(max(0, most - listed)))
+        listed += some.count
+        if options.action != .retry {
+          for job in some { say(line(of: job, at: now)) }
         } else if !options.isDryRun {
-          hurried += try await open.hurry(jobs)
+          try await audit?.note(
+            "jobs.retried", "jobs", of: some.map(\.job.publisherId), filter: options.filter.json)
+          hurried += try await open.hurry(some)
         }
       }
     } catch {
@@ -61,7 +82,16 @@ enum JobsCommand {
     return 0
   }
 
-  static func line(of open: OpenJob, at now: Int64) -> String {
+  /// The most jobs that are printed or retried.
+  private var most: Int {
+    switch options.action {
+    case .list: options.limit ?? 100
+    case .show: options.limit ?? 1
+    case .retry: options.limit ?? .max
+    }
+  }
+
+  private func line(of open: OpenJob, at now: Int64) -> String {
     jsonLine { json in
       json.member("publisherId", open.job.publisherId)
       json.member("synchronizationId", open.job.synchronizationId)
@@ -69,6 +99,23 @@ enum JobsCommand {
       json.member("cause", open.cause?.rawValue)
       json.member("place", open.place)
       json.member("ageSeconds", max(0, now.subtracting(open.job.registeredAt)) / 1000)
+      guard options.action == .show else { return }
+      let naming = PersonNaming(configuration.settings, isPlain: options.isPlain)
+      let job = try? JSONText(open.job.encoded, limits: .own).decoded(as: JSONValue.self)
+      json.member("job", json: job?.naming(naming, of: open.job.publisherId).json)
+    }
+  }
+}
+
+extension JobFilter {
+  /// The filter as JSON, for the audit log.
+  fileprivate var json: [UInt8] {
+    JSONWriter.object { json in
+      json.member("app", app)
+      json.member("cause", cause?.rawValue)
+      json.member("id", synchronization)
+      json.member("olderThanSeconds", olderThan.map { Int64($0.wholeMilliseconds) / 1000 })
+      json.member("publisher", publisher)
     }
   }
 }

@@ -1,18 +1,25 @@
 import Configuration
 import EventLoop
+import JSON
 import Ledger
 import Postgres
 import Service
 
 /// `countersign migrate`: brings the ledger's schema up to this build, or only says what is missing.
 enum MigrateCommand {
+  static let usage = "--config FILE [--check [--json]]"
+
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     let settings: LedgerSettings
     var endpoint: PostgresEndpoint
+    let (isCheck, isJSON) = (arguments.contains("--check"), arguments.contains("--json"))
     do {
+      // What a migration does is told by its lines, as it happens.
+      if isJSON, !isCheck { throw UsageError(description: "countersign migrate: --json needs --check") }
       // The command does not read the publishers' files: they may need keys that are not there yet.
-      let loader = try ConfigurationLoader(arguments.filter { $0 != "--check" }, command: "migrate")
+      let loader = try ConfigurationLoader(
+        arguments.filter { $0 != "--check" && $0 != "--json" }, command: "migrate")
       settings = try loader.settings(for: [.migrate]).ledger
       endpoint = try PostgresEndpoint(settings, name: "countersign migrate")
     } catch {
@@ -22,7 +29,7 @@ enum MigrateCommand {
     // An index over many rows takes its time.
     endpoint.replyTimeout = .seconds(86_400)
     let postgres = await PostgresClient.opened(endpoint)
-    let status = await arguments.contains("--check") ? check(postgres) : migrate(postgres)
+    let status = await isCheck ? check(postgres, isJSON) : migrate(postgres)
     await postgres.stop()
     return status
   }
@@ -31,6 +38,9 @@ enum MigrateCommand {
   private static func migrate(_ postgres: PostgresClient) async -> Int32 {
     do {
       try await Migration(postgres, tell: say).run()
+      // After a restore into another server; else there are none.
+      let adopted = try await EventFeed(postgres).adoptRestored()
+      if adopted > 0 { say("\(adopted) events of another server stand before all events of this one now") }
       return 0
     } catch {
       complain(error, by: "migrate")
@@ -39,14 +49,29 @@ enum MigrateCommand {
   }
 
   @LoopActor
-  private static func check(_ postgres: PostgresClient) async -> Int32 {
+  private static func check(_ postgres: PostgresClient, _ isJSON: Bool) async -> Int32 {
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
-      say("the schema has every step of this build")
+      if !isJSON { say("the schema has every step of this build") }
       return 0
+    } catch let mismatch as SchemaMismatch where isJSON {
+      switch mismatch.state {
+      case .ready: break
+      case .behind(let missing): for step in missing { say(line(step, "missing")) }
+      case .incompatible(let step): say(line(step, "unknown"))
+      }
+      return 1
     } catch {
       complain(error, by: "migrate")
       return 1
+    }
+  }
+
+  private static func line(_ step: AppliedStep, _ state: String) -> String {
+    jsonLine { json in
+      json.member("step", Int64(step.number))
+      json.member("name", step.name)
+      json.member("state", state)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import EventLoop
+import JSON
 import Ledger
 import Postgres
 import Service
@@ -9,14 +10,17 @@ import Service
 ///
 /// It may run beside the roles, may be stopped at any time, and goes on where the last run was stopped.
 enum RekeyCommand {
+  static let usage = "--config FILE [--json]"
+
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     let keys: SealingKeys
     let refusesPlain: Bool
+    let isJSON = arguments.contains("--json")
     let endpoint: PostgresEndpoint
     do {
       // The command does not read the publishers' files: it needs none of them.
-      let loader = try ConfigurationLoader(arguments, command: "rekey")
+      let loader = try ConfigurationLoader(arguments.filter { $0 != "--json" }, command: "rekey")
       let settings = try loader.settings(for: [.rekey]).ledger
       keys = try settings.readKeys()
       refusesPlain = settings.refusesPlainSecrets
@@ -27,7 +31,7 @@ enum RekeyCommand {
       return 2
     }
     let postgres = await PostgresClient.opened(endpoint)
-    let status = await rekey(postgres, keys, refusesPlain)
+    let status = await rekey(postgres, keys, refusesPlain, isJSON)
     await postgres.stop()
     return status
   }
@@ -36,7 +40,9 @@ enum RekeyCommand {
   private static let passes = 10
 
   @LoopActor
-  private static func rekey(_ postgres: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool) async -> Int32 {
+  private static func rekey(
+    _ postgres: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool, _ isJSON: Bool
+  ) async -> Int32 {
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
       guard let rekeying = SecretRekeying(postgres, keys, refusesPlain: refusesPlain) else { return 2 }
@@ -45,13 +51,15 @@ enum RekeyCommand {
       for pass in 1...passes {
         while let count = try await rekeying.step() {
           done += count
-          if count > 0 { say("\(done) of \(all) endpoints encrypted anew") }
+          if count > 0, !isJSON { say("\(done) of \(all) endpoints encrypted anew") }
         }
         // A row that cannot be read stays; a row that somebody holds is free in a moment.
         guard try await left(postgres, keys) > rekeying.refused.count, pass < passes else { break }
         try await EventLoop.sleep(for: .milliseconds(200))
       }
-      return try await report(postgres, keys, refusesPlain, rekeying.refused)
+      let inUse = try await SecretKeysInUse.read(postgres)
+      if isJSON { list(inUse, keys) } else { tell(inUse, keys, refusesPlain) }
+      return judge(inUse, keys, refusesPlain, rekeying.refused)
     } catch {
       complain(error, by: "rekey")
       return 1
@@ -65,12 +73,20 @@ enum RekeyCommand {
     return (counts[.old] ?? 0) + (counts[.plain] ?? 0)
   }
 
-  /// Says how many endpoints each key has, and what must still be done.
-  @LoopActor
-  private static func report(
-    _ postgres: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool, _ refused: [String]
-  ) async throws -> Int32 {
-    let inUse = try await SecretKeysInUse.read(postgres)
+  /// Lists how many endpoints each key has, for a program.
+  private static func list(_ inUse: SecretKeysInUse, _ keys: SealingKeys) {
+    for use in inUse.uses {
+      say(
+        jsonLine { json in
+          json.member("key", use.keyId)
+          json.member("state", SecretKeysInUse.state(use, keys).rawValue)
+          json.member("endpoints", Int64(use.endpoints))
+        })
+    }
+  }
+
+  /// Says how many endpoints each key has.
+  private static func tell(_ inUse: SecretKeysInUse, _ keys: SealingKeys, _ refusesPlain: Bool) {
     for use in inUse.uses {
       let count = "\(use.endpoints) endpoint\(use.endpoints == 1 ? "" : "s")"
       switch SecretKeysInUse.state(use, keys) {
@@ -81,10 +97,16 @@ enum RekeyCommand {
       }
     }
     if inUse.uses.isEmpty { say("no endpoint has a secret in the ledger") }
-    let counts = inUse.counts(keys)
-    if counts[.plain] == 0, !refusesPlain {
+    if inUse.counts(keys)[.plain] == 0, !refusesPlain {
       say("no secret is plain text: ledger.refusesPlainSecrets may be true from now on")
     }
+  }
+
+  /// Says what must still be done; returns the exit status.
+  private static func judge(
+    _ inUse: SecretKeysInUse, _ keys: SealingKeys, _ refusesPlain: Bool, _ refused: [String]
+  ) -> Int32 {
+    let counts = inUse.counts(keys)
     for line in refused { complain("countersign rekey: \(line)") }
     let missing = inUse.missing(keys)
     if !missing.isEmpty {

@@ -9,7 +9,7 @@ import Service
 
 /// `countersign subscribers`: lists what the ledger owes subscribers, or the events that one of them misses.
 enum SubscribersCommand {
-  static let usage = "--config FILE [--events NAME [--limit N] | --forget NAME]"
+  static let usage = "--config FILE [--events NAME [--limit N] | --forget NAME] [--json]"
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
@@ -64,6 +64,7 @@ enum SubscribersCommand {
             throw Refused(description: "--limit needs a number from 1 to 100000")
           }
           wish.limit = number
+        case "--json": break
         default: rest.append(word)
         }
       }

@@ -28,6 +28,9 @@ public struct AccessRule: ExactRawValue, Sendable {
   /// Apple refunded the purchase, and the offer's refund policy lets the access last.
   public static let keptAfterRefund = Self("keptAfterRefund")
 
+  /// A person of the publisher's gave the access by hand, until a date (``Grant``).
+  public static let granted = Self("granted")
+
   // No access.
 
   /// The subscription or the pass is over.
@@ -54,7 +57,7 @@ public struct AccessRule: ExactRawValue, Sendable {
   /// Every rule that this version gives.
   public static let known: [Self] = [
     .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .provisional, .keptAfterRefund,
-    .expired, .billingRetry, .revoked, .reportedRevoked, .upgraded, .offerUnknown, .familySharingRefused,
+    .granted, .expired, .billingRetry, .revoked, .reportedRevoked, .upgraded, .offerUnknown, .familySharingRefused,
     .sandboxNotAllowed, .unconfirmed, .noPurchase,
   ]
 }

@@ -11,6 +11,8 @@ extension EntitlementChange {
     case time
     /// The publisher released a purchase, so that nobody owns it.
     case release
+    /// The publisher gave the customer a grant, or withdrew one.
+    case grant
     /// The publisher's offers, or its rules for the sandbox, changed.
     case rules
   }

@@ -3,7 +3,7 @@ public struct EntitlementChange: Sendable, Equatable {
   public let offerId: OfferId
   /// What was told last; `nil` if nothing was.
   public let before: ToldEntitlement?
-  /// What is true now; `nil` if no purchase of the customer is for the offer any more.
+  /// What is true now; `nil` if no purchase and no grant of the customer gives the offer.
   public let after: ToldEntitlement?
 
   /// Creates a change.

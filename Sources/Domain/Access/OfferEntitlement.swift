@@ -1,4 +1,4 @@
-/// A customer's access to one offer, from the purchase that gives it longest.
+/// A customer's access to one offer, from the purchase or the grant that gives it longest.
 public struct OfferEntitlement: Sendable, Equatable {
   public var offerId: OfferId
   public var accessGranted: Bool
@@ -6,14 +6,17 @@ public struct OfferEntitlement: Sendable, Equatable {
   public var expiresAt: Int64?
   public var willRenew: Bool?
   public var billingProblem: Bool
+  /// That of the purchase. A grant counts as production: it is for a customer, and not for a test.
   public var environment: Environment
-  /// The purchase that decides.
-  public var purchase: PurchaseKey
+  /// The purchase that decides; `nil` if a grant does.
+  public var purchase: PurchaseKey?
   /// The version of that purchase.
-  public var version: Int64
+  public var version: Int64?
+  /// The grant that decides; `nil` if a purchase does.
+  public var grant: GrantId?
   public var rule: AccessRule
 
-  /// Creates an entitlement.
+  /// Creates an entitlement from a purchase.
   public init(
     offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
     billingProblem: Bool = false, environment: Environment, purchase: PurchaseKey, version: Int64, rule: AccessRule
@@ -29,45 +32,85 @@ public struct OfferEntitlement: Sendable, Equatable {
     self.rule = rule
   }
 
+  /// Creates an entitlement from an open grant.
+  public init(offerId: OfferId, grant: GrantId, until end: Int64) {
+    self.offerId = offerId
+    accessGranted = true
+    expiresAt = end
+    billingProblem = false
+    environment = .production
+    self.grant = grant
+    rule = .granted
+  }
+
   /// The entitlement as events tell it.
   public var told: ToldEntitlement {
     ToldEntitlement(
       offerId: offerId, accessGranted: accessGranted, expiresAt: expiresAt, willRenew: willRenew,
-      billingProblem: billingProblem, environment: environment, isProvisional: rule == .provisional)
+      billingProblem: billingProblem, environment: environment, isProvisional: rule == .provisional,
+      isGranted: grant != nil)
   }
 }
 
 /// The entitlements of a customer.
 public enum Entitlements {
-  /// Returns one entitlement for each offer that a purchase is for, in the order of the bytes of their ids.
+  /// Returns one entitlement for each offer that a purchase or an open grant is for, in the order of the bytes of their
+  /// ids.
   ///
   /// A consumable is no entitlement: its event tells the publisher to credit it, and then it is used up.
   ///
-  /// The purchase that gives access longest decides; no end is longer than any end. If none gives access, the latest
-  /// purchase tells the reason. Among equals the lesser key decides, so production comes before the sandbox.
+  /// The purchase or the grant that gives access longest decides; no end is longer than any end. If none gives access,
+  /// the latest purchase tells the reason. Among equals a purchase comes before a grant, and the lesser key decides, so
+  /// production comes before the sandbox.
+  ///
+  /// A grant for an offer that the publisher does not have any more gives nothing.
   ///
   /// - Parameters:
   ///   - purchases: the customer's purchases, of one publisher.
+  ///   - grants: the customer's grants.
   ///   - now: milliseconds since 1970.
-  public static func of(purchases: [Purchase], rules: AccessRules, now: Int64) -> [OfferEntitlement] {
+  public static func of(
+    purchases: [Purchase], grants: [Grant], rules: AccessRules, now: Int64
+  ) -> [OfferEntitlement] {
     var best: [OfferId: Candidate] = [:]
     for candidate in candidates(purchases, rules, now) {
       guard let offer = candidate.access.offerId else { continue }
       if best[offer].map(candidate.isBetter) ?? true { best[offer] = candidate }
     }
-    return best.sorted { $0.key < $1.key }.map { $0.value.entitlement(to: $0.key) }
+    var entitlements = best.reduce(into: [:]) { $0[$1.key] = $1.value.entitlement(to: $1.key) }
+    for (offer, grant) in open(grants, rules, now) {
+      if let other = entitlements[offer], other.accessGranted, other.expiresAt ?? .max >= grant.endsAt { continue }
+      entitlements[offer] = OfferEntitlement(offerId: offer, grant: grant.id, until: grant.endsAt)
+    }
+    return entitlements.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// Returns until when a customer has paid for an offer, in milliseconds since 1970: the latest end of a purchase that
-  /// gives access to it, without grace periods. If none gives access, it is the latest end of all.
+  /// gives access to it, without grace periods, or of an open grant. If none gives access, it is the latest end of all
+  /// purchases.
   ///
   /// In a grace period it may have passed, although the customer has access. `nil` means no end, or no purchase.
-  public static func paidUntil(_ offerId: OfferId, purchases: [Purchase], rules: AccessRules, now: Int64) -> Int64? {
+  public static func paidUntil(
+    _ offerId: OfferId, purchases: [Purchase], grants: [Grant], rules: AccessRules, now: Int64
+  ) -> Int64? {
     let all = candidates(purchases, rules, now).filter { $0.access.offerId == offerId }
     let granting = all.filter(\.access.isGranted)
-    let ends = (granting.isEmpty ? all : granting).map { $0.access.paidUntil($0.purchase) }
+    let given = open(grants, rules, now)[offerId]?.endsAt
+    let isGiven = !granting.isEmpty || given != nil
+    let ends = (isGiven ? granting : all).map { $0.access.paidUntil($0.purchase) }
     // An access without an end is later than every other.
-    return !granting.isEmpty && ends.contains(nil) ? nil : ends.compactMap(\.self).max()
+    return isGiven && ends.contains(nil) ? nil : (ends + [given]).compactMap(\.self).max()
+  }
+
+  /// The open grant of each offer that lasts longest.
+  private static func open(_ grants: [Grant], _ rules: AccessRules, _ now: Int64) -> [OfferId: Grant] {
+    if grants.isEmpty { return [:] }
+    var longest: [OfferId: Grant] = [:]
+    for grant in grants where grant.state(at: now) == .open && rules.offers.contains(grant.offerId) {
+      if let other = longest[grant.offerId], (other.endsAt, grant.id) > (grant.endsAt, other.id) { continue }
+      longest[grant.offerId] = grant
+    }
+    return longest
   }
 
   private static func candidates(_ purchases: [Purchase], _ rules: AccessRules, _ now: Int64) -> [Candidate] {

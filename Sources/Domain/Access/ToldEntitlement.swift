@@ -12,11 +12,13 @@ public struct ToldEntitlement: Sendable, Equatable {
   public var environment: Environment
   /// `true` while Apple has not confirmed the purchase (`grantWhileAppleIsAway`); otherwise `nil`.
   public var provisional: Bool?
+  /// `true` while a grant gives the access, and no purchase; otherwise `nil`.
+  public var granted: Bool?
 
   /// Creates an entitlement.
   public init(
     offerId: OfferId, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: Environment, isProvisional: Bool = false
+    billingProblem: Bool = false, environment: Environment, isProvisional: Bool = false, isGranted: Bool = false
   ) {
     self.offerId = offerId
     self.accessGranted = accessGranted
@@ -25,13 +27,14 @@ public struct ToldEntitlement: Sendable, Equatable {
     self.billingProblem = billingProblem
     self.environment = environment
     provisional = isProvisional ? true : nil
+    granted = isGranted ? true : nil
   }
 
   public static func == (one: ToldEntitlement, other: ToldEntitlement) -> Bool {
     one.offerId == other.offerId && one.accessGranted == other.accessGranted
       && one.expiresAt == other.expiresAt && one.willRenew == other.willRenew
       && one.billingProblem == other.billingProblem && one.environment == other.environment
-      && one.provisional == other.provisional
+      && one.provisional == other.provisional && one.granted == other.granted
   }
 
   /// Writes the members of the entitlement as events show them, in the order of their names.
@@ -40,6 +43,7 @@ public struct ToldEntitlement: Sendable, Equatable {
     writer.member("billingProblem", billingProblem)
     writer.member("environment", environment)
     writer.member("expiresAt", expiresAt.map { rfc3339(milliseconds: $0) })
+    writer.member("granted", granted)
     writer.member("offerId", offerId)
     writer.member("provisional", provisional)
     writer.member("willRenew", willRenew)
@@ -51,6 +55,7 @@ public struct ToldEntitlement: Sendable, Equatable {
     writer.member("billingProblem", billingProblem)
     writer.member("environment", environment)
     writer.member("expiresAt", expiresAt)
+    writer.member("granted", granted)
     writer.member("offerId", offerId)
     writer.member("provisional", provisional)
     writer.member("willRenew", willRenew)

@@ -166,7 +166,9 @@ extension ResultCode {
 }
 
 /// A finalized synchronization with the events that its commit tells.
-public struct Finalized: Sendable, Equatable {
+///
+/// It is an object, as the request is.
+public final class Finalized: Sendable, Equatable {
   public let synchronization: Synchronization
   /// In their order. They are in the outbox until the broker has confirmed them.
   public let events: [Event]
@@ -175,5 +177,9 @@ public struct Finalized: Sendable, Equatable {
   public init(synchronization: Synchronization, events: [Event]) {
     self.synchronization = synchronization
     self.events = events
+  }
+
+  public static func == (one: Finalized, other: Finalized) -> Bool {
+    one === other || one.synchronization == other.synchronization && one.events == other.events
   }
 }

@@ -273,7 +273,7 @@ public struct CommitState: Sendable {
 
   /// Makes a customer known. The versions of a customer who comes back after an erasure are greater than all before it:
   /// they name events.
-  private mutating func welcome(_ customer: CustomerKey) {
+  mutating func welcome(_ customer: CustomerKey) {
     var record = customers[customer] ?? CustomerRecord()
     let version = max(record.version, record.erasedAt ?? 0)
     guard !record.isKnown || version != record.version else { return }
@@ -281,6 +281,9 @@ public struct CommitState: Sendable {
     customers[customer] = record
     changes.customers.insert(customer)
   }
+
+  /// Notes what became of a locked customer's grants. Their rows are the caller's to write.
+  mutating func note(_ record: CustomerRecord, of customer: CustomerKey) { customers[customer] = record }
 
   /// Takes a purchase from its owner. Nobody owns it afterwards.
   mutating func free(_ key: PurchaseKey) {
@@ -322,7 +325,8 @@ public struct CommitState: Sendable {
     of customer: CustomerKey, rules: AccessRules, _ cause: EntitlementChange.Cause, traceparent: String?
   ) {
     guard var record = customers[customer] else { return }
-    let present = Entitlements.of(purchases: holdings(of: customer), rules: rules, now: now)
+    let present = Entitlements.of(
+      purchases: holdings(of: customer), grants: record.grants, rules: rules, now: now)
     let differences = EntitlementChange.between(told: record.told, now: present)
     guard !differences.isEmpty else { return }
     record.version += 1

@@ -12,6 +12,8 @@ public struct CustomerRecord: Sendable, Equatable {
   public var erasedAt: Int64?
   /// The customer's purchases that the commit has not locked.
   public var others: [Purchase]
+  /// The customer's grants whose end was not told yet. Some may be over by the time.
+  public var grants: [Grant]
 
   /// Whether the customer was erased after a job was registered. An erased customer may come back and register again.
   public func isErased(for job: Job) -> Bool { erasedAt.map { job.registeredAt <= $0 } ?? false }
@@ -19,7 +21,7 @@ public struct CustomerRecord: Sendable, Equatable {
   /// Creates a record; without arguments that of a customer whom the ledger does not know.
   public init(
     isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: String? = nil,
-    erasedAt: Int64? = nil, others: [Purchase] = []
+    erasedAt: Int64? = nil, others: [Purchase] = [], grants: [Grant] = []
   ) {
     self.isKnown = isKnown
     self.version = version
@@ -27,5 +29,6 @@ public struct CustomerRecord: Sendable, Equatable {
     self.appAccountToken = appAccountToken
     self.erasedAt = erasedAt
     self.others = others
+    self.grants = grants
   }
 }

@@ -1,5 +1,8 @@
 /// Asks the ledger to finalize a job on what its run has found.
-public struct FinalizationRequest: Sendable {
+///
+/// It is an object: thousands of suspended runs hold one, and each function between a run and its commit would have a
+/// copy of the whole in its frame.
+public final class FinalizationRequest: Sendable {
   public let job: Job
   public let basis: Basis
   /// The publisher at the time of the run; `nil` when its file is gone. Then the commit gives no access and no

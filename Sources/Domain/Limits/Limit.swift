@@ -6,6 +6,10 @@ public enum Limit: String, Sendable, CaseIterable {
   case publisherOpen = "publisher_open"
   case publisherReads = "publisher_reads"
   case customerReads = "customer_reads"
+  case publisherReplays = "publisher_replays"
+  case eventWaits = "event_waits"
+  case customerGrants = "customer_grants"
+  case publisherGrants = "publisher_grants"
 
   /// The limits that a registration may meet.
   public static let ofRegistrations: [Limit] = [.publisherRate, .customerRate, .customerOpen, .publisherOpen]

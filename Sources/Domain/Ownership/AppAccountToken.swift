@@ -34,7 +34,7 @@ public enum AppAccountToken {
   private static let hyphen = UInt8(ascii: "-")
   private static let hyphens = [8, 13, 18, 23]
 
-  private static func text(of uuid: [UInt8]) -> String {
+  static func text(of uuid: [UInt8]) -> String {
     let parts = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16]
     return parts.map { Hex.encode(uuid[$0]) }.joined(separator: "-")
   }

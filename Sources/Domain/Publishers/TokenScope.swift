@@ -8,4 +8,6 @@ public enum TokenScope: String, Sendable, CaseIterable {
   case endpoints
   /// Decides about customers and their data: erase, export, release, consent, answers about refunds, the audit log.
   case admin
+  /// Gives customers access by hand, and withdraws it.
+  case grants
 }

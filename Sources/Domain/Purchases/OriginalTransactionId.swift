@@ -1,4 +1,4 @@
-/// Apple's id of a purchase, `originalTransactionId`, of the form of ``TransactionIdentifier``.
+/// Apple's id of a purchase, `originalTransactionId`, of the form of `transactionId` (``TransactionId/isValid(_:)``).
 ///
 /// Apple names a purchase after its first transaction. So each of these ids is also that of a transaction; the reverse
 /// holds for first transactions only.

@@ -142,8 +142,8 @@ public struct Job: Sendable, Equatable {
   /// Why this code cannot run the job; `nil` when it can.
   public var defect: String? {
     if !(1...Job.currentFormat).contains(format) { return "format \(format), expected 1 to \(Job.currentFormat)" }
-    if !TransactionIdentifier.isValid(transactionId.text) {
-      return "transactionId is not 1 to \(TransactionIdentifier.longest) digits"
+    if !TransactionId.isValid(transactionId.text) {
+      return "transactionId is not 1 to \(TransactionId.longest) digits"
     }
     if synchronizationId.text.isEmpty || synchronizationId.text.utf8.count > 256 {
       return "synchronizationId is not 1 to 256 bytes"

@@ -14,7 +14,7 @@ enum CleengAPI {
   static func pay(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
       let caller = try door.cleengCaller(of: call.request, .register)
-      let trace = TraceParent(continuing: call.request.header("traceparent"))
+      let trace = TraceParent(of: call.request.header("traceparent"))
       let request = try await read(call.request, by: caller, door)
       let payment = CleengPayment(
         door: door, caller: caller, request: request, origin: call.request.origin, trace: trace)
@@ -87,6 +87,6 @@ extension DoorContext {
     let key = CustomerKey(publisherId: publisher.id, id: customer)
     let found = try await context.asking { try await holdings(of: key) }
     return CleengEntitlement(
-      key, offerId: offer, purchases: found.purchases, publisher: publisher, now: now)
+      key, offerId: offer, holdings: found, publisher: publisher, now: now)
   }
 }

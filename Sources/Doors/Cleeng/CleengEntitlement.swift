@@ -1,5 +1,6 @@
 import Domain
 import Formats
+import Ledger
 
 /// A customer's access to one offer, as Cleeng tells it: several purchases give one answer, with the latest end.
 struct CleengEntitlement: Equatable {
@@ -10,25 +11,29 @@ struct CleengEntitlement: Equatable {
   /// grace period it has passed: clients decide by ``accessGranted``.
   let expiresAt: Int64?
 
-  /// Computes the access from the customer's purchases: access is never stored.
+  /// Computes the access from the customer's purchases and grants: access is never stored.
   ///
   /// - Parameter now: milliseconds since 1970.
-  init(_ customer: CustomerKey, offerId: OfferId, purchases: [Purchase], publisher: Publisher, now: Int64) {
+  init(_ customer: CustomerKey, offerId: OfferId, holdings: CustomerPurchases, publisher: Publisher, now: Int64) {
     customerId = customer.id
     self.offerId = offerId
     let rules = publisher.accessRules(for: customer.id)
-    let entitlement = Entitlements.of(purchases: purchases, rules: rules, now: now)
-      .first { $0.offerId == offerId }
+    let entitlement = Entitlements.of(
+      purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now
+    ).first { $0.offerId == offerId }
     accessGranted = entitlement?.accessGranted ?? false
-    expiresAt = Entitlements.paidUntil(offerId, purchases: purchases, rules: rules, now: now)
+    expiresAt = Entitlements.paidUntil(
+      offerId, purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now)
   }
 
   /// The tags of all offers that the customer may use now, each once, in the order of their bytes.
   static func tags(
-    _ customer: CustomerKey, purchases: [Purchase], publisher: Publisher, now: Int64
+    _ customer: CustomerKey, holdings: CustomerPurchases, publisher: Publisher, now: Int64
   ) -> [String] {
     let rules = publisher.accessRules(for: customer.id)
-    let entitled = Entitlements.of(purchases: purchases, rules: rules, now: now).filter(\.accessGranted)
+    let entitled = Entitlements.of(
+      purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now
+    ).filter(\.accessGranted)
     let ids = Set(entitled.map(\.offerId))
     let tags = publisher.offers.all.filter { ids.contains($0.id) }.flatMap { $0.tags.map(\.exact) }
     return Set(tags).sorted().map(\.text)

@@ -25,13 +25,13 @@ enum CleengRPC {
   ) async throws(CleengCall.Failure) -> [String] {
     let caller = try caller(door, tokens)
     let key = CustomerKey(publisherId: caller.publisher.id, id: caller.customerId ?? .nobody)
-    let found: [Purchase]
+    let found: CustomerPurchases
     do {
-      found = try await door.context.asking { try await door.holdings(of: key).purchases }
+      found = try await door.context.asking { try await door.holdings(of: key) }
     } catch {
       throw error.status == 503 ? .unavailable : .internalError
     }
-    return CleengEntitlement.tags(key, purchases: found, publisher: caller.publisher, now: door.now)
+    return CleengEntitlement.tags(key, holdings: found, publisher: caller.publisher, now: door.now)
   }
 
   /// Checks both tokens: the customer must be the publisher's.

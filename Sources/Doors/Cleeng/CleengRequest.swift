@@ -31,8 +31,8 @@ struct CleengRequest: Equatable {
     }
     guard !body.offerId.isEmpty else { throw .invalidBody("offerId: expected 1 to \(TextLimit.name.most) characters") }
     guard !body.receiptData.isEmpty else { throw .invalidBody("receipt.receiptData: is empty") }
-    if let id = body.transactionId, !TransactionIdentifier.isValid(id) {
-      throw .invalidBody("receipt.transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
+    if let id = body.transactionId, !TransactionId.isValid(id) {
+      throw .invalidBody("receipt.transactionId: expected 1 to \(TransactionId.longest) digits")
     }
     guard body.appType != nil || !isByCustomer else {
       throw .invalidBody("appType: is missing; a customer's token needs it")

@@ -39,14 +39,7 @@ struct AuditRequest: Equatable {
   /// - Throws: ``Problem``: 400 REQ0002.
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireOnly(["limit", "before"], request)
-    func number(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-      guard let text = request.query(name) else { return nil }
-      guard text.isASCIIDigits(1...19), let number = Int64(text), String(number) == text, range.contains(number) else {
-        throw .invalidQuery("\(name): expected a whole number from \(range.lowerBound) to \(range.upperBound)")
-      }
-      return number
-    }
-    limit = Int(try number("limit", 1...250) ?? 50)
-    before = try number("before", 1...Int64.max)
+    limit = Int(try queryNumber("limit", 1...250, of: request) ?? 50)
+    before = try queryNumber("before", 1...Int64.max, of: request)
   }
 }

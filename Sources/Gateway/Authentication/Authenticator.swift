@@ -35,13 +35,22 @@ package struct Authenticator {
       guard words.count == 2, words[0].lowercased() == "bearer" else {
         throw .invalidCredential("Authorization: expected Bearer and a customer's token, with one space between them.")
       }
-      return try customer(String(words[1]))
+      let token = String(words[1])
+      // Only who has the token learns this.
+      if token.utf8.count(where: { $0 == UInt8(ascii: ".") }) != 2, case .found = holder(of: token) {
+        throw .invalidCredential("Authorization: this is a publisher's token. Send it in the header X-Publisher-Token.")
+      }
+      return try customer(token)
     }
+  }
+
+  private func holder(of token: String) -> PublisherLookUp<TokenHolder> {
+    publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8)), now: milliseconds)
   }
 
   /// Checks a publisher's token.
   package func publisher(_ token: String) throws(Problem) -> Caller {
-    switch publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8)), now: milliseconds) {
+    switch holder(of: token) {
     case .found(let found): return Caller(publisher: found.publisher, customerId: nil, token: found.token)
     case .broken: throw .brokenPublisher
     case .unknown:

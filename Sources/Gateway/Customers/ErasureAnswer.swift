@@ -11,6 +11,7 @@ struct ErasureAnswer: Encodable, Equatable {
     let auditEntries: Int
     let consents: Int
     let events: Int
+    let grants: Int
     let ownerships: Int
     let purchases: Int
     let refundRequests: Int
@@ -26,7 +27,7 @@ struct ErasureAnswer: Encodable, Equatable {
   init(_ erasure: Erasure) {
     erased = Counts(
       attemptResponses: erasure.answers, auditEntries: erasure.auditEntries, consents: erasure.consents,
-      events: erasure.events, ownerships: erasure.ownerships, purchases: erasure.purchases,
+      events: erasure.events, grants: erasure.grants, ownerships: erasure.ownerships, purchases: erasure.purchases,
       refundRequests: erasure.refundRequests,
       synchronizations: erasure.synchronizations + erasure.openSynchronizations)
     var kept: [Kept] = []

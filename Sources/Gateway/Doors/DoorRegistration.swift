@@ -108,7 +108,7 @@ package struct DoorRegistration {
     guard !purchases.isEmpty else { return [] }
     let purchases = purchases.prefix(Self.mostPurchases)
     let start = ContinuousClock.now
-    let trace = TraceParent(continuing: request.traceparent)
+    let trace = TraceParent(of: request.traceparent)
     let jobs = purchases.map { job(of: $0, request, trace, isAwaited: limit != nil) }
     let ids = jobs.map(\.synchronizationId)
     var wait: FinalizationWait?

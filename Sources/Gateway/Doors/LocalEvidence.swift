@@ -67,12 +67,12 @@ extension LocalEvidence {
     let environment = receipt.environment ?? .production
     var latest: [PurchaseKey: ListedPurchase] = [:]
     for entry in receipt.inApp {
-      guard let id = entry.transactionId, TransactionIdentifier.isValid(id.text), let product = entry.productId else {
+      guard let id = entry.transactionId, TransactionId.isValid(id.text), let product = entry.productId else {
         throw .rejected(
           Rejection(.malformed, "a purchase in the receipt has no transaction id or no product id"), sha256: sha256)
       }
       let original = entry.originalTransactionId ?? OriginalTransactionId(beginningWith: id)
-      guard TransactionIdentifier.isValid(original.text) else {
+      guard TransactionId.isValid(original.text) else {
         throw .rejected(
           Rejection(.malformed, "a purchase in the receipt has no valid original transaction id"), sha256: sha256)
       }
@@ -100,8 +100,8 @@ extension LocalEvidence {
   /// - Parameter piece: all that Apple signed; `nil` if nobody needs it.
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
   package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
-    guard let id = payload.transactionId, TransactionIdentifier.isValid(id.text),
-      let original = payload.originalTransactionId, TransactionIdentifier.isValid(original.text),
+    guard let id = payload.transactionId, TransactionId.isValid(id.text),
+      let original = payload.originalTransactionId, TransactionId.isValid(original.text),
       let environment = payload.environment, let product = payload.productId,
       let bundle = payload.bundleId, let signed = payload.signedDate
     else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it"), sha256: nil) }

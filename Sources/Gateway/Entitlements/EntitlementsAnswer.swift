@@ -16,7 +16,7 @@ struct EntitlementsAnswer {
     customerVersion = found.version
     asOf = now
     entitlements = Entitlements.of(
-      purchases: found.purchases, rules: publisher.accessRules(for: customer.id), now: now)
+      purchases: found.purchases, grants: found.grants, rules: publisher.accessRules(for: customer.id), now: now)
   }
 
   /// All entitlements.
@@ -33,7 +33,7 @@ struct EntitlementsAnswer {
     }
   }
 
-  /// The entitlement to one offer of the publisher. Without a purchase for it, there is no access.
+  /// The entitlement to one offer of the publisher. Without a purchase or a grant for it, there is no access.
   func one(_ offerId: OfferId) -> [UInt8] {
     let entitlement = entitlements.first { $0.offerId == offerId }
     return JSONWriter.object { writer in
@@ -52,11 +52,16 @@ struct EntitlementsAnswer {
   private static func write(_ entitlement: OfferEntitlement, to writer: inout JSONWriter) {
     writer.member("environment", entitlement.environment)
     writer.time("expiresAt", entitlement.expiresAt)
+    if let grant = entitlement.grant {
+      writer.member("grant") { $0.member("grantId", grant) }
+    }
     writer.member("offerId", entitlement.offerId)
-    writer.member("purchase") { writer in
-      writer.member("environment", entitlement.purchase.environment)
-      writer.member("originalTransactionId", entitlement.purchase.originalTransactionId)
-      writer.member("version", entitlement.version)
+    if let purchase = entitlement.purchase {
+      writer.member("purchase") { writer in
+        writer.member("environment", purchase.environment)
+        writer.member("originalTransactionId", purchase.originalTransactionId)
+        writer.member("version", entitlement.version)
+      }
     }
     writer.member("rule", entitlement.rule.rawValue)
     writer.member("willRenew", entitlement.willRenew)

@@ -35,6 +35,8 @@ final class GatewayAPI {
   /// Answers a request, and counts the answer.
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
+    let span = RequestSpan(of: request, context.tracer)
+    let request = span?.request ?? request
     parts.unlistedProxies.look(at: request)
     var label = RouteTable.unknownLabel
     let response: HTTPServerResponse
@@ -48,6 +50,7 @@ final class GatewayAPI {
     }
     parts.metrics.requests.count(label, String(response.status))
     parts.metrics.latency.observe((ContinuousClock.now - start).inSeconds, label)
+    span?.end(label, response.status, since: start)
     return response
   }
 
@@ -92,7 +95,7 @@ final class GatewayAPI {
   func webhooks(for caller: Caller) -> WebhookAPI {
     WebhookAPI(
       context: context, store: parts.endpoints, deliveries: parts.deliveries, pacing: parts.pacing,
-      queue: parts.publisher, topology: parts.topology, publisher: caller.publisher)
+      metrics: parts.metrics, queue: parts.publisher, topology: parts.topology, publisher: caller.publisher)
   }
 
   func customers(for caller: Caller) -> CustomerAPI {
@@ -103,12 +106,24 @@ final class GatewayAPI {
     ConsentAPI(context: context, consents: Consents(postgres), publisher: caller.publisher)
   }
 
+  func grants(for caller: Caller) -> GrantAPI {
+    GrantAPI(
+      context: context, grants: Grants(postgres), outlet: parts.outlet, metrics: parts.metrics,
+      publisher: caller.publisher)
+  }
+
   func refunds(for caller: Caller) -> RefundAPI {
     RefundAPI(context: context, answers: RefundAnswers(postgres), publisher: caller.publisher)
   }
 
   func audit(for caller: Caller) -> AuditAPI {
     AuditAPI(context: context, log: AuditLog(postgres), publisher: caller.publisher)
+  }
+
+  func events(for caller: Caller) -> EventsAPI {
+    EventsAPI(
+      context: context, feed: EventFeed(postgres), waits: parts.eventWaits, metrics: parts.metrics,
+      publisher: caller.publisher)
   }
 
   func purchases(for caller: Caller) -> PurchaseAPI {

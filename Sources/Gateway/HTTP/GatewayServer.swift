@@ -53,5 +53,11 @@ final class GatewayServer: RoleService {
   func close() {}
 
   /// Takes no more connections, and lets the running requests finish.
-  func stop(within grace: Duration) async { if phase.stop() { await server?.close(grace: grace) } }
+  ///
+  /// Those that wait for events answer at once: nothing may happen within the grace period.
+  func stop(within grace: Duration) async {
+    guard phase.stop() else { return }
+    parts.eventWaits.stop()
+    await server?.close(grace: grace)
+  }
 }

@@ -21,7 +21,18 @@ extension Problem {
     case .publisherOpen:
       ("LIM0004", "The publisher has gateway.limits.openPerPublisher synchronizations that are not finalized.")
     case .publisherReads: ("LIM0005", "The token reads more often than gateway.limits.readsPerSecond allows.")
+    case .publisherReplays:
+      (
+        "LIM0007",
+        "The publisher sends more events again than gateway.limits.replaysPerSecond allows; a hundred that are recovered "
+          + "count as one."
+      )
+    case .customerGrants: ("LIM0009", "The customer has gateway.limits.openGrantsPerCustomer open grants.")
+    case .publisherGrants:
+      ("LIM0010", "The publisher has given gateway.limits.grantsPerDay grants today; the day begins at 00:00 UTC.")
     case .customerReads: ("LIM0006", "The customer reads more often than gateway.limits.customerReadsPerSecond allows.")
+    case .eventWaits:
+      ("LIM0008", "As many requests wait for events at this gateway as may. Ask without wait, or ask later.")
     }
   }
 }

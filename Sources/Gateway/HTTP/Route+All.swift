@@ -4,7 +4,7 @@ import HTTPServer
 
 extension Route {
   /// The routes of our own API. The most frequent ones come first.
-  static let own = purchases + refunds + webhooks + notifications + health
+  static let own = purchases + grants + refunds + webhooks + notifications + health
 
   private static let purchases = [
     Route(
@@ -33,6 +33,14 @@ extension Route {
     Route(
       .get, "/audit", under: "storekit2", "audit",
       .publisher(.admin) { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),
+    Route(
+      .get, "/events", under: "storekit2", "events",
+      .publisher(.read) { gateway, call throws(Problem) in try await gateway.events(for: call.caller).list(call) }),
+  ]
+
+  private static let grants = [
+    grant(.post, "", .grants, GrantAPI.give), grant(.get, "", .read, GrantAPI.list),
+    grant(.post, "/{grantId}/withdraw", .grants, GrantAPI.withdraw),
   ]
 
   private static let refunds = [
@@ -91,6 +99,8 @@ extension Route {
     @LoopActor @Sendable (ConsentAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias RefundMethod =
     @LoopActor @Sendable (RefundAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias GrantMethod =
+    @LoopActor @Sendable (GrantAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
@@ -112,6 +122,14 @@ extension Route {
     Route(
       method, "/customers/{customerId}/consent", under: "storekit2", "consent",
       .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.consents(for: call.caller))(call) })
+  }
+
+  private static func grant(
+    _ method: Method, _ path: String, _ scope: TokenScope, _ answer: @escaping GrantMethod
+  ) -> Route {
+    Route(
+      method, "/customers/{customerId}/grants" + path, under: "storekit2", "grants",
+      .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.grants(for: call.caller))(call) })
   }
 
   private static func refund(

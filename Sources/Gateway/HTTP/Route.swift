@@ -104,4 +104,5 @@ package struct PathParameter: Sendable, Hashable {
   static let eventId = Self("eventId")
   static let publisherId = Self("publisherId")
   static let refundRequestId = Self("refundRequestId")
+  static let grantId = Self("grantId")
 }

@@ -14,7 +14,7 @@ extension PurchaseAPI {
     let environments = try environments(call.request, beside: ["subscriptionId"])
     let subscriptionId = try subscriptionId(call.request)
     let key = try await record(call[.originalTransactionId], environments).purchase.key
-    let trace = TraceParent(continuing: call.request.header("traceparent"))
+    let trace = TraceParent(of: call.request.header("traceparent"))
     let told = try await context.asking {
       try await PurchaseRelease(postgres).release(
         key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),

@@ -72,8 +72,8 @@ struct PurchaseAPI {
 
   /// Reads a purchase that the caller may see.
   func record(_ id: String, _ environments: [Environment]) async throws(Problem) -> PurchaseRecord {
-    guard TransactionIdentifier.isValid(id) else {
-      throw .invalidPath("originalTransactionId: expected 1 to \(TransactionIdentifier.longest) digits")
+    guard TransactionId.isValid(id) else {
+      throw .invalidPath("originalTransactionId: expected 1 to \(TransactionId.longest) digits")
     }
     let publisher = caller.publisher.id
     guard
@@ -106,7 +106,7 @@ extension PurchaseReader.Place {
     let parts = cursor.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, (1...32).contains(parts[0].count),
       parts[0].allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }),
-      let id = String(parts[1]), TransactionIdentifier.isValid(id)
+      let id = String(parts[1]), TransactionId.isValid(id)
     else { return nil }
     self.init(
       environment: Environment(String(decoding: parts[0], as: UTF8.self)),

@@ -42,8 +42,8 @@ struct RegistrationRequest: Equatable {
     }
     customerId = try requestedCustomerId(number, text)
     (transactionId, self.ipAddress, signedTransaction) = (TransactionId(transaction), ipAddress, signed)
-    guard TransactionIdentifier.isValid(transaction) else {
-      throw .invalidBody("transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
+    guard TransactionId.isValid(transaction) else {
+      throw .invalidBody("transactionId: expected 1 to \(TransactionId.longest) digits")
     }
     if let address = ipAddress {
       var parsed = in_addr()

@@ -22,7 +22,7 @@ struct SynchronizationAPI {
   func transfer(_ call: Call) async throws(Problem) -> HTTPServerResponse { try await accept(call, .transfer) }
 
   private func accept(_ call: Call, _ kind: Job.Kind) async throws(Problem) -> HTTPServerResponse {
-    let trace = TraceParent(continuing: call.request.header("traceparent"))
+    let trace = TraceParent(of: call.request.header("traceparent"))
     let counter = kind == .transfer ? metrics.transfers : metrics.registrations
     let answer: Registration.Answer
     do {

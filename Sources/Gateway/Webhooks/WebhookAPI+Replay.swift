@@ -15,6 +15,8 @@ import Service
 extension WebhookAPI {
   /// The maximum number of events that one request recovers. A client does not wait for ever.
   static let recoveredAtOnce = 10_000
+  /// So many recovered events count as one that is sent again.
+  private static let recoveredForOne = 100
   /// The number of events that the gateway reads and publishes at a time.
   private static let batch = 200
 
@@ -74,9 +76,10 @@ extension WebhookAPI {
     }
     var recovered = 0
     let now = owed.prefix(Self.recoveredAtOnce)
-    // A request takes one replay for each hundred events. So a request of the maximum size takes all replays that a
-    // publisher may ask for at once.
-    try await takeReplays(max(1, now.count * DeliveryPacing.replaysAtOnce / Self.recoveredAtOnce))
+    // A request takes one replay for each hundred events. So one of the maximum size may take all replays that a
+    // publisher may ask for at once. A smaller rate than usual must still let it pass.
+    let most = context.settings.gateway.limits.replaysPerSecond * EndpointPacing.secondsOfReplays
+    try await takeReplays(min(most, max(1, now.count / Self.recoveredForOne)))
     for start in stride(from: 0, to: now.count, by: Self.batch) {
       let some = Array(now[start..<min(start + Self.batch, now.count)])
       let again = try await context.asking {
@@ -102,11 +105,13 @@ extension WebhookAPI {
 
   /// Limits a publisher's rate: its replays take the notifiers' time, and space in the ledger.
   private func takeReplays(_ count: Int) async throws(Problem) {
-    let wait = try await context.asking { try await pacing.takeReplays(count, publisher: publisher.id) }
+    let perSecond = context.settings.gateway.limits.replaysPerSecond
+    let wait = try await context.asking {
+      try await pacing.takeReplays(count, publisher: publisher.id, perSecond: perSecond)
+    }
     guard let wait else { return }
-    throw .tooManyRequests(
-      "Events are sent again at a rate of \(DeliveryPacing.replaysPerSecond) a second; a hundred that are recovered "
-        + "count as one.", retryAfter: Int((wait.wholeMilliseconds + 999) / 1000))
+    metrics.limited(.publisherReplays, publisher.id)
+    throw .limited(.publisherReplays, wait)
   }
 
   /// Finds an endpoint that is not disabled. The notifier delivers nothing to a disabled endpoint.

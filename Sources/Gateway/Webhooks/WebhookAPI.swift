@@ -17,7 +17,8 @@ struct WebhookAPI {
   let context: RoleContext
   let store: WebhookEndpointStore
   let deliveries: DeliveryLedger
-  let pacing: DeliveryPacing
+  let pacing: EndpointPacing
+  let metrics: GatewayMetrics
   /// Puts deliveries into the notifiers' queue.
   let queue: AMQPPublisher
   let topology: Topology

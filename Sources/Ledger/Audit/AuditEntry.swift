@@ -14,6 +14,8 @@ public struct AuditEntry: Sendable, Equatable {
     case app
     /// The policy of an offer, in the publisher's file.
     case policy
+    /// A person who runs the fleet, by a command.
+    case `operator`
 
     init(_ asker: Job.Asker) {
       switch asker {
@@ -28,6 +30,8 @@ public struct AuditEntry: Sendable, Equatable {
   public let actor: Actor
   /// The name of the publisher's token; `nil` for another actor.
   public let token: String?
+  /// The name of the operator; `nil` for another actor. The publisher does not see it.
+  public let operatorName: String?
   /// What was changed and how, such as `endpoint.created`.
   public let action: String
   /// The id of the changed thing.
@@ -50,9 +54,21 @@ public struct AuditEntry: Sendable, Equatable {
     self.publisherId = publisherId
     self.actor = actor
     self.token = actor == .publisher ? token ?? Self.requestToken : nil
+    operatorName = nil
     self.action = action
     self.subject = subject
     self.detail = detail
+  }
+
+  /// What an operator did to several messages or rows of a publisher.
+  ///
+  /// - Parameters:
+  ///   - publisherId: the publisher; 0 if nobody can say whose they are.
+  ///   - name: who did it.
+  ///   - subject: what kind of things, such as `deliveries`.
+  public init(publisherId: Int64, operator name: String, action: String, subject: String, detail: [UInt8]) {
+    (self.publisherId, actor, token, operatorName) = (publisherId, .operator, nil, name)
+    (self.action, self.subject, self.detail) = (action, subject, detail)
   }
 
   /// A changed owner of a purchase. It tells the number of the period of ownership, and no customer.
@@ -84,8 +100,9 @@ public struct AuditEntry: Sendable, Equatable {
       token: begun.tokenName)
   }
 
-  /// The actor as the table has it: with the name of the token behind a colon, which no name has.
-  private var column: String { token.map { "\(actor.rawValue):\($0)" } ?? actor.rawValue }
+  /// The actor as the table has it: with the name of the token or of the operator behind a colon. No token's name has
+  /// one.
+  private var column: String { (token ?? operatorName).map { "\(actor.rawValue):\($0)" } ?? actor.rawValue }
 
   /// Writes entries, in their order.
   public static func insert(_ entries: [AuditEntry]) -> PostgresQuery {

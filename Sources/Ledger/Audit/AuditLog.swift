@@ -44,8 +44,9 @@ public struct AuditLog {
 }
 
 extension RowDocument.Column {
-  /// The name of the publisher's token.
-  static let auditToken = RowDocument.Column("nullif(split_part(actor, ':', 2), '')", "token")
+  /// The name of the publisher's token. That of an operator is nobody else's business.
+  static let auditToken = RowDocument.Column(
+    "CASE WHEN actor LIKE 'publisher:%' THEN split_part(actor, ':', 2) END", "token")
 }
 
 extension PostgresStatement {

@@ -49,6 +49,8 @@ public struct KeptLedger: Sendable {
   public var evidence: [KeptEvidence] = []
   public var customers: [KeptCustomer] = []
   public var ownerships: [KeptOwnership] = []
+  /// The grants whose end was not told.
+  public var grants: [Grant] = []
   /// The events about changed entitlements.
   public var events: [Event] = []
 
@@ -60,7 +62,8 @@ public struct KeptLedger: Sendable {
     let rows = try await postgres.transaction { transaction in
       _ = try await transaction.query(PostgresQuery(.oneMoment))
       return try await transaction.query(
-        [.allPurchases, .allTransactions, .allEvidence, .allCustomers, .runningOwnerships, .allChanges].map {
+        [.allPurchases, .allTransactions, .allEvidence, .allCustomers, .runningOwnerships, .allChanges, .openGrants].map
+        {
           PostgresQuery($0)
         })
     }
@@ -91,6 +94,7 @@ public struct KeptLedger: Sendable {
           customerId: try row.id("customer_id") ?? "", subscriptionId: try row.int64("subscription_id") ?? 0))
     }
     ledger.events = try Event.all(rows[5])
+    ledger.grants = try GrantRow.table.records(rows[6]).map(\.grant)
     return ledger
   }
 }
@@ -119,6 +123,9 @@ extension PostgresStatement {
     SELECT publisher_id, environment, original_transaction_id, customer_id, subscription_id FROM ownerships
     WHERE ended_at IS NULL
     """)
+
+  fileprivate static let openGrants = PostgresStatement(
+    "open grants", "SELECT \(GrantRow.table.selected("g")) FROM grants g WHERE due_at IS NOT NULL")
 
   fileprivate static let allChanges = PostgresStatement(
     "all changes of entitlements",

@@ -72,6 +72,7 @@ struct CommitReading {
         [
           .int64s(jobs.map(\.publisherId)), .ids(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
         ]),
+      PostgresQuery(.readGrants, customers + keys + named),
     ] + (refunds.isEmpty ? [] : refunds.queries(PostgresQuery(.readConsents, customers + keys + named)))
   }
 
@@ -118,6 +119,7 @@ struct CommitReading {
       let customer = CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)
       customers[customer, default: CustomerRecord()].others.append(purchase)
     }
+    try GrantRow.note(rows[6], in: &customers)
     let erased = try Dictionary(
       uniqueKeysWithValues: rows[4].map { row in
         let publisher = try row.int64("publisher_id") ?? 0
@@ -132,7 +134,7 @@ struct CommitReading {
     var state = CommitState(
       purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
       subscriptionIds: subscriptionIds, reserved: requests.count, now: now)
-    if !refunds.isEmpty { try refunds.read(rows[6], rows[7], into: &state) }
+    if !refunds.isEmpty { try refunds.read(rows[7], rows[8], into: &state) }
     return Found(state: state, synchronizations: synchronizations)
   }
 }
@@ -160,7 +162,7 @@ extension PostgresStatement {
   }
 
   fileprivate static let lockPurchases = PostgresStatement(
-    "lock purchases",
+    "lock purchases", isByKeys: true,
     """
     SELECT \(PurchaseRow.table.selected("p")) FROM \(keys(1)) k
       JOIN purchases p USING (publisher_id, environment, original_transaction_id)
@@ -168,7 +170,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readTransactions = PostgresStatement(
-    "read transactions",
+    "read transactions", isByKeys: true,
     """
     SELECT \(TransactionRow.table.selected("t")) FROM \(keys(1)) k
       JOIN transactions t USING (publisher_id, environment, original_transaction_id)
@@ -186,7 +188,7 @@ extension PostgresStatement {
     """
 
   fileprivate static let lockCustomers = PostgresStatement(
-    "lock customers",
+    "lock customers", isByKeys: true,
     """
     SELECT \(CustomerRow.table.selected("c")) FROM \(concerned) n
       JOIN customers c ON c.publisher_id = n.publisher_id AND c.id = n.customer_id
@@ -194,16 +196,19 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readOwned = PostgresStatement(
-    "read owned",
+    "read owned", isByKeys: true,
     """
     SELECT \(PurchaseRow.table.selected("p")) FROM \(concerned) n
       JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id
         AND p.kind <> 'Consumable'
     """)
 
+  fileprivate static let readGrants = PostgresStatement(
+    "read grants", isByKeys: true, GrantRow.open(of: concerned))
+
   /// Only for commits that take a request for a refund.
   fileprivate static let readConsents = PostgresStatement(
-    "read consents",
+    "read consents", isByKeys: true,
     """
     SELECT n.publisher_id, n.customer_id, c.time, c.is_given, c.text_version FROM \(concerned) n
       CROSS JOIN LATERAL (
@@ -213,14 +218,14 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readErased = PostgresStatement(
-    "read erased",
+    "read erased", isByKeys: true,
     """
     SELECT e.publisher_id, e.id_sha256, e.erased_at FROM unnest($1::bigint[], $2::bytea[]) AS n (publisher_id, id_sha256)
       JOIN erased_customers e USING (publisher_id, id_sha256)
     """)
 
   fileprivate static let lockSynchronizations = PostgresStatement(
-    "lock synchronizations",
+    "lock synchronizations", isByKeys: true,
     """
     SELECT \(SynchronizationRow.table.selected("s"))
     FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, id, transaction_id)) n

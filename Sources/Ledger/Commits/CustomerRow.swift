@@ -45,17 +45,16 @@ struct CustomerRow: ReadableRecord {
   }
 
   /// A customer whom two workers meet at the same time makes one of them fail, and its batch runs again.
-  static let insert = table.insert("insert customers")
+  static let insert = table.insertUnnamed("insert customers")
 
-  /// Fails when an erasure has committed since this commit has looked (the times in $4): the erasure found no row to
-  /// lock, and so this commit brings the customer back. The failure is that of a row that exists already. So the batch
-  /// runs again, and finds the erasure. It stands behind ``insert``, which waits for an erasure under way.
+  /// Fails when an erasure has committed since this commit has looked (the times in $3): the erasure found no row to
+  /// lock, and so this commit brings the customer back. The batch runs again, and finds the erasure. It stands behind
+  /// ``insert``, which waits for an erasure under way.
   static let refuseErased = PostgresStatement(
-    "refuse erased customers",
+    "refuse erased customers", isByKeys: true,
     """
-    INSERT INTO customers (publisher_id, id, is_registered)
-    SELECT n.publisher_id, n.id, false
-    FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::timestamptz[]) AS n (publisher_id, id, id_sha256, known)
+    SELECT refuse_overtaken()
+    FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS n (publisher_id, id_sha256, known)
       JOIN erased_customers e USING (publisher_id, id_sha256)
     WHERE e.erased_at IS DISTINCT FROM n.known
     """)
@@ -63,8 +62,8 @@ struct CustomerRow: ReadableRecord {
   /// The parameters of ``refuseErased``.
   static func erasures(_ rows: [Committed]) -> [PostgresParameter] {
     [
-      .int64s(rows.map(\.key.publisherId)), .ids(rows.map(\.key.id)),
-      .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }), .times(rows.map(\.record.erasedAt)),
+      .int64s(rows.map(\.key.publisherId)), .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }),
+      .times(rows.map(\.record.erasedAt)),
     ]
   }
 
@@ -73,7 +72,7 @@ struct CustomerRow: ReadableRecord {
 
   /// Writes ``changes``. The rows are locked.
   static let update = PostgresStatement(
-    "update customers",
+    "update customers", isByKeys: true,
     "UPDATE customers t SET \(changes.assignments), updated_at = now() FROM \(changes.source) WHERE \(changes.isSame)")
 }
 

@@ -1,4 +1,3 @@
-import Crypto
 import Domain
 import Postgres
 
@@ -21,10 +20,7 @@ enum DeniedTransactions {
     }.map(\.job)
   }
 
-  private static func key(_ job: Job) -> Int64 {
-    let hash = SHA256.hash(Array("\(job.publisherId)/\(job.transactionId)".utf8))
-    return hash.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
-  }
+  private static func key(_ job: Job) -> Int64 { AdvisoryLock.key("\(job.publisherId)/\(job.transactionId)") }
 
   private static let statement = PostgresStatement(
     "lock denied transactions",

@@ -8,7 +8,7 @@ enum OutboxRow {
 
   /// Owes each event to the endpoints of its publisher, if it has any: in its file ($3) or in the ledger.
   static let insertDeliveries = PostgresStatement(
-    "insert deliveries",
+    "insert deliveries", isByKeys: true,
     """
     INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at)
     SELECT n.event_id, '', n.publisher_id, now()
@@ -19,7 +19,7 @@ enum OutboxRow {
 
   /// Two processes may have published one event. They lock its rows in one order.
   static let delete = PostgresStatement(
-    "delete outbox",
+    "delete outbox", isByKeys: true,
     """
     DELETE FROM outbox WHERE event_id IN (
       SELECT o.event_id FROM unnest($1::text[]) AS n (event_id) JOIN outbox o USING (event_id)

@@ -142,7 +142,7 @@ struct SynchronizationRow: ReadableRecord {
 
   /// Two runs may finalize one synchronization at the same time. The second one fails, its batch runs again, and finds
   /// the first one's result.
-  static let insert = finalized.insert("insert synchronizations")
+  static let insert = finalized.insertUnnamed("insert synchronizations")
 
   /// The rows are locked. The row of an erased customer gets the stand-in for the customer.
   static let update = PostgresStatement(

@@ -24,6 +24,8 @@ public struct Erasure: Sendable, Equatable {
   public var consents = 0
   /// Requests for refunds that lost their customer.
   public var refundRequests = 0
+  /// Deleted grants.
+  public var grants = 0
 
   /// Creates an erasure that did nothing.
   public init() {}
@@ -60,6 +62,7 @@ extension CustomerStore {
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.id(standIn)]),
       PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
+      PostgresQuery(.deleteGrants, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
     let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn.text)
@@ -73,6 +76,7 @@ extension CustomerStore {
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
     (erasure.auditEntries, erasure.consents, erasure.refundRequests) = (rows[8], rows[9], rows[10])
+    erasure.grants = rows[11]
     return isFound ? erasure : nil
   }
 }
@@ -166,6 +170,10 @@ extension PostgresStatement {
   fileprivate static let forgetRefundRequests = PostgresStatement(
     "forget refund requests",
     "UPDATE refund_requests SET \(RefundRequestRow.table.erasure) WHERE publisher_id = $1 AND customer_id = $2")
+
+  /// The customer is locked, so nobody gives one meanwhile.
+  fileprivate static let deleteGrants = PostgresStatement(
+    "delete grants", "DELETE FROM grants WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

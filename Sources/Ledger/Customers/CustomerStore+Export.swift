@@ -43,6 +43,7 @@ extension CustomerStore {
       }
       document.member("events", array: parts[ExportPart.events])
       document.member("exportedAt", rfc3339(milliseconds: now))
+      document.member("grants", array: parts[ExportPart.grants])
       document.member("ownerships", array: parts[ExportPart.ownerships])
       document.member("purchases", array: parts[ExportPart.purchases])
       document.member("refundRequests", array: parts[ExportPart.refundRequests])
@@ -65,7 +66,7 @@ private struct ExportPart: Sendable {
   // The places of the parts.
   static let (customer, purchases, transactions, ownerships) = (0, 1, 2, 3)
   static let (synchronizations, events, attempts, audit) = (4, 5, 6, 7)
-  static let (consents, refundRequests) = (8, 9)
+  static let (consents, refundRequests, grants) = (8, 9, 10)
 
   static let all: [ExportPart] = [
     ExportPart("customer", CustomerRow.table.document(), "FROM customers WHERE publisher_id = $1 AND id = $2"),
@@ -108,6 +109,9 @@ private struct ExportPart: Sendable {
     ExportPart(
       "refund requests", RefundRequestRow.table.document(),
       "FROM refund_requests WHERE publisher_id = $1 AND customer_id = $2 ORDER BY requested_at, id"),
+    ExportPart(
+      "grants", GrantRow.table.document(),
+      "FROM grants WHERE publisher_id = $1 AND customer_id = $2 ORDER BY created_at, grants.id"),
   ]
 
   /// The members that name a purchase come first.

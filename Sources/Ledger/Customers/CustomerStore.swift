@@ -26,36 +26,46 @@ public final class CustomerStore {
 
   /// Puts a customer in place of the earlier record.
   public func put(_ publisher: Int64, _ customer: Customer) async throws -> PutAnswer {
-    do {
-      return try await postgres.transaction { transaction in
-        let old = try await transaction.query(
-          PostgresQuery(.lockCustomer, [.int64(publisher), .id(customer.id)])
-        ).first.map { (try Customer($0), isRegistered: try $0.bool("is_registered") ?? false) }
-        let isNew = old?.isRegistered != true
-        let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
-        guard isNew || !changed.isEmpty else { return .replaced }
-        let detail = JSONWriter.object { detail in
-          detail.member("changed", array: changed.map { Array("\"\($0)\"".utf8) })
-          detail.member("created", isNew)
-        }
-        _ = try await transaction.query([
-          PostgresQuery(
-            .putCustomer,
-            [
-              .int64(publisher), .id(customer.id), .text(customer.email),
-              .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken),
-            ]),
-          AuditEntry.insert([
-            AuditEntry(
-              publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id.text,
-              detail: detail)
-          ]),
-        ])
-        return isNew ? .created : .replaced
+    try await postgres.transaction { transaction in
+      let rows = try await transaction.query(Self.reads(publisher, customer))
+      if rows.count > 2, rows[2].first != nil { return .emailInUse }
+      let old = try rows[0].first.map { (try Customer($0), isRegistered: try $0.bool("is_registered") ?? false) }
+      let isNew = old?.isRegistered != true
+      let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
+      guard isNew || !changed.isEmpty else { return .replaced }
+      let detail = JSONWriter.object { detail in
+        detail.member("changed", array: changed.map { Array("\"\($0)\"".utf8) })
+        detail.member("created", isNew)
       }
-    } catch let error as PostgresError where error.constraint == "customers_email" {
-      return .emailInUse
+      _ = try await transaction.query([
+        PostgresQuery(
+          .putCustomer,
+          [
+            .int64(publisher), .id(customer.id), .text(customer.email),
+            .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken),
+          ]),
+        AuditEntry.insert([
+          AuditEntry(
+            publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id.text,
+            detail: detail)
+        ]),
+      ])
+      return isNew ? .created : .replaced
     }
+  }
+
+  /// Reads the customer, and whoever else has the e-mail address.
+  ///
+  /// Whoever wants an address locks it first. The index `customers_email` refuses a second one all the same, but its
+  /// error writes the address into PostgreSQL's log.
+  private static func reads(_ publisher: Int64, _ customer: Customer) -> [PostgresQuery] {
+    let id: [PostgresParameter] = [.int64(publisher), .id(customer.id)]
+    let lock = PostgresQuery(.lockCustomer, id)
+    guard let key = customer.email.map(Customer.emailKey) else { return [lock] }
+    return [
+      lock, PostgresQuery(.lockEmail, [.int64(AdvisoryLock.key("\(publisher)/\(key)"))]),
+      PostgresQuery(.findOtherOwner, id + [.text(key)]),
+    ]
   }
 
   /// Reads a customer; `nil` when unknown. A registration may have brought it, and not the publisher.
@@ -100,6 +110,13 @@ extension PostgresStatement {
   fileprivate static let lockCustomer = PostgresStatement(
     "lock customer",
     "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2 FOR NO KEY UPDATE")
+
+  /// Until the end of the transaction.
+  fileprivate static let lockEmail = PostgresStatement("lock an e-mail address", "SELECT pg_advisory_xact_lock($1)")
+
+  fileprivate static let findOtherOwner = PostgresStatement(
+    "find the other owner of an e-mail address",
+    "SELECT 1 FROM customers WHERE publisher_id = $1 AND id <> $2 AND email_key = $3")
 
   fileprivate static let readCustomer = PostgresStatement(
     "read customer", "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2")

@@ -27,6 +27,9 @@ struct EventRow: ReadableRecord {
     // An event that somebody is owed stays as it was told, and goes then. The erasure deletes all others.
     columns.required("body", .bytea, { $0.body }, { $0.body = $1 }, export: "body", person: .withRow)
     columns.other("erased", "boolean")
+    // PostgreSQL fills them in. Events from before the schema step `pull` have none.
+    columns.other("horizon", "bigint", isNullable: true)
+    columns.other("place", "bigint", isNullable: true)
   }
 
   var event: Event {

@@ -34,14 +34,16 @@ public struct Told: ~Copyable, Sendable {
 
 /// A finalized synchronization, and the events that its commit has written.
 public struct FinalizedSynchronization: ~Copyable, Sendable {
-  public let synchronization: Synchronization
+  private let finalized: Finalized
   private let told: Told
 
   /// Takes a result of the domain that is committed.
   package init(_ finalized: Finalized) {
-    synchronization = finalized.synchronization
+    self.finalized = finalized
     told = Told(finalized.events)
   }
+
+  public var synchronization: Synchronization { finalized.synchronization }
 
   /// Gives out the events for the outlet.
   public consuming func takeTold() -> Told { told }

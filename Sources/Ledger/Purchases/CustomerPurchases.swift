@@ -8,11 +8,14 @@ public struct CustomerPurchases: Sendable, Equatable {
   public var version: Int64
   /// Each purchase has its deciding transaction only, which is enough to decide about access.
   public var purchases: [Purchase]
+  /// The customer's grants whose end was not told yet. Some may be over by the time.
+  public var grants: [Grant]
 
   /// Creates a value.
-  public init(isKnown: Bool, version: Int64 = 0, purchases: [Purchase] = []) {
+  public init(isKnown: Bool, version: Int64 = 0, purchases: [Purchase] = [], grants: [Grant] = []) {
     self.isKnown = isKnown
     self.version = version
     self.purchases = purchases
+    self.grants = grants
   }
 }

@@ -2,8 +2,8 @@ public import Domain
 public import EventLoop
 public import Postgres
 
-/// Reads the purchases that decide about customers' entitlements. One statement asks for all customers of a turn of the
-/// loop: the Sync of a trip costs PostgreSQL as much as the search for one customer.
+/// Reads the purchases and the grants that decide about customers' entitlements. One trip asks for all customers of a
+/// turn of the loop: its Sync costs PostgreSQL as much as the search for one customer.
 @LoopActor
 public final class Holdings {
   /// The most customers of one statement.
@@ -13,27 +13,37 @@ public final class Holdings {
 
   /// Creates a reader over a client.
   public init(_ postgres: PostgresClient) {
-    batch = TurnBatch(atMost: Self.most) { try await Self.read($0, postgres) }
+    batch = TurnBatch(atMost: Self.most) { try await Self.read($0) { try await postgres.run($0) } }
   }
 
-  /// Reads a customer's purchases, all but consumables.
+  /// Reads a customer's grants and purchases, all but consumables.
   ///
   /// - Throws: `PostgresError`, or ``UnreadableRecord`` for a row that this code cannot read.
   public func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
     try await batch.ask(customer)
   }
 
-  private static func read(
-    _ customers: [CustomerKey], _ postgres: PostgresClient
+  /// Reads what some customers hold, in their order.
+  ///
+  /// - Parameter run: asks the ledger, in a transaction or not.
+  static func read(
+    _ customers: [CustomerKey], _ run: @LoopActor ([PostgresQuery]) async throws -> [PostgresRows]
   ) async throws -> [Result<CustomerPurchases, any Error>] {
-    let rows = try await postgres.run(
-      PostgresQuery(
-        .readHoldings, [.int64s(customers.map(\.publisherId)), .ids(customers.map(\.id))]))
+    let keys: [PostgresParameter] = [.int64s(customers.map(\.publisherId)), .ids(customers.map(\.id))]
+    let results = try await run([PostgresQuery(.readHoldings, keys), PostgresQuery(.readGrants, keys)])
+    let rows = results[0]
     let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))
     var found = customers.map { _ in [PostgresRow]() }
     for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }
     // An unreadable row is the failure of one customer.
-    return found.map { rows in Result { try CustomerPurchases(rows, columns) } }
+    let grants = Dictionary(grouping: try GrantRow.table.records(results[1]).map(\.grant), by: \.customer)
+    return zip(customers, found).map { customer, rows in
+      Result {
+        var holdings = try CustomerPurchases(rows, columns)
+        holdings.grants = grants[customer] ?? []
+        return holdings
+      }
+    }
   }
 }
 
@@ -64,6 +74,10 @@ extension CustomerPurchases {
 }
 
 extension PostgresStatement {
+  fileprivate static let readGrants = PostgresStatement(
+    "read grants of holders",
+    GrantRow.open(of: "(SELECT * FROM unnest($1::bigint[], $2::text[]) AS k (publisher_id, customer_id))"))
+
   /// Each customer is searched for by itself, whatever PostgreSQL believes about the tables' sizes.
   fileprivate static let readHoldings = PostgresStatement(
     "read holdings",

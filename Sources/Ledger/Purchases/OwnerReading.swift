@@ -13,7 +13,7 @@ struct OwnerReading {
     ]
     return [
       PostgresQuery(.lockPurchase, parameters), PostgresQuery(.lockOwner, parameters),
-      PostgresQuery(.readOwnedByOwner, parameters),
+      PostgresQuery(.readOwnedByOwner, parameters), PostgresQuery(.readGrantsOfOwner, parameters),
     ]
   }
 
@@ -25,6 +25,7 @@ struct OwnerReading {
       var record = try CustomerRow.table.records(rows[1]).first?.record ?? CustomerRecord()
       record.others = try PurchaseRow.table.records(rows[2]).map { try $0.purchase() }.filter { $0.key != key }
       customers[CustomerKey(publisherId: key.publisherId, id: owner.customerId)] = record
+      try GrantRow.note(rows[3], in: &customers)
     }
     return CommitState(purchases: [purchase], customers: customers, subscriptionIds: [], now: now)
   }
@@ -45,6 +46,10 @@ extension PostgresStatement {
       JOIN customers c ON c.publisher_id = p.publisher_id AND c.id = p.customer_id
     WHERE \(named) FOR NO KEY UPDATE OF c
     """)
+
+  fileprivate static let readGrantsOfOwner = PostgresStatement(
+    "read grants of owner",
+    GrantRow.open(of: "(SELECT p.publisher_id, p.customer_id FROM purchases p WHERE \(named))"))
 
   fileprivate static let readOwnedByOwner = PostgresStatement(
     "read owned by owner",

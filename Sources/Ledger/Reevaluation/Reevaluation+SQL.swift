@@ -31,7 +31,11 @@ extension PostgresStatement {
   static let nextOwners = PostgresStatement(
     "next owners",
     """
-    SELECT DISTINCT customer_id FROM purchases WHERE publisher_id = $1 AND customer_id > $2
+    (SELECT DISTINCT customer_id FROM purchases WHERE publisher_id = $1 AND customer_id > $2
+      ORDER BY customer_id LIMIT 100)
+    UNION
+    (SELECT DISTINCT customer_id FROM grants WHERE publisher_id = $1 AND customer_id > $2 AND due_at IS NOT NULL
+      ORDER BY customer_id LIMIT 100)
     ORDER BY customer_id LIMIT 100
     """)
 
@@ -58,6 +62,10 @@ extension PostgresStatement {
     SELECT \(PurchaseRow.table.selected("p")) FROM unnest($2::text[]) AS n (id)
       JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = n.id AND p.kind <> 'Consumable'
     """)
+
+  static let readGrantsOfOwners = PostgresStatement(
+    "read grants of owners",
+    GrantRow.open(of: "(SELECT $1::bigint AS publisher_id, id AS customer_id FROM unnest($2::text[]) AS n (id))"))
 }
 
 extension PurchaseRow {

@@ -7,8 +7,8 @@ public import Postgres
 /// forward that must be earlier by the new rules.
 ///
 /// Answers follow the present rules at once. Events follow here: some worker walks through the publisher's customers
-/// who own purchases, in the order of their ids. Each batch is one commit, which also notes how far it got. So another
-/// worker can go on after a crash, and tells nothing twice.
+/// who own purchases or have open grants, in the order of their ids. Each batch is one commit, which also notes how far
+/// it got. So another worker can go on after a crash, and tells nothing twice.
 @LoopActor
 public final class Reevaluation {
   private let postgres: PostgresClient
@@ -90,11 +90,11 @@ public final class Reevaluation {
       let parameters: [PostgresParameter] = [.int64(id), .ids(customers)]
       let rows = try await transaction.query([
         PostgresQuery(.lockOwnedByOwners, parameters), PostgresQuery(.lockOwners, parameters),
-        PostgresQuery(.readOwnedByOwners, parameters),
+        PostgresQuery(.readOwnedByOwners, parameters), PostgresQuery(.readGrantsOfOwners, parameters),
       ])
       let names = customers.map { CustomerKey(publisherId: id, id: $0) }
       var state = CommitState(
-        purchases: [], customers: try Self.records(rows[1], owned: rows[2], names),
+        purchases: [], customers: try Self.records(rows[1], owned: rows[2], grants: rows[3], names),
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(
@@ -109,7 +109,7 @@ public final class Reevaluation {
 
   /// Reads the customers with their purchases. A customer to whom nothing was told yet has no row.
   private static func records(
-    _ rows: PostgresRows, owned: PostgresRows, _ customers: [CustomerKey]
+    _ rows: PostgresRows, owned: PostgresRows, grants: PostgresRows, _ customers: [CustomerKey]
   ) throws -> [CustomerKey: CustomerRecord] {
     var records = Dictionary(uniqueKeysWithValues: customers.map { ($0, CustomerRecord()) })
     for row in try CustomerRow.table.records(rows) { records[row.key] = row.record }
@@ -118,6 +118,7 @@ public final class Reevaluation {
       guard let owner = purchase.owner else { continue }
       records[CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)]?.others.append(purchase)
     }
+    try GrantRow.note(grants, in: &records)
     return records
   }
 

@@ -6,7 +6,7 @@ enum LedgerTables {
       EvidenceRow.chains.description, CustomerRow.table.description, OwnershipRow.table.description,
       SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
       NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
-      WebhookColumns.table.description, AttemptRow.table.description,
+      GrantRow.table.description, WebhookRow.table.description, AttemptRow.table.description,
     ] + others
 
   /// The tables without an entity: each of their statements names the columns that it needs.
@@ -15,6 +15,11 @@ enum LedgerTables {
       columns.other("publisher_id", "bigint")
       columns.other("id_sha256", "bytea")
       columns.other("erased_at", "timestamptz")
+    },
+    Table<Never>("grant_days", key: ["publisher_id"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("day", "date")
+      columns.other("count", "integer")
     },
     Table<Never>("outbox", key: ["event_id"]) { columns in
       columns.other("event_id", "text")
@@ -27,6 +32,15 @@ enum LedgerTables {
       columns.other("due_at", "timestamptz")
       columns.other("tries", "integer")
       columns.other("cause", "text")
+    },
+    Table<Never>("event_floors", key: ["publisher_id"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("horizon", "bigint")
+      columns.other("place", "bigint")
+    },
+    Table<Never>("reporting_keys", key: ["id"]) { columns in
+      columns.other("id", "integer")
+      columns.other("key", "bytea")
     },
     Table<Never>("deliveries", key: ["event_id", "endpoint_id", "round"]) { columns in
       columns.other("event_id", "text")

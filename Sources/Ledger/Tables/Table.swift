@@ -79,9 +79,21 @@ struct Table<Record: Sendable>: Sendable {
       .map { "\($0.name) = \($0.merge.sql($0.name, present: "t", new: new))" }.joined(separator: ", ")
   }
 
-  /// Inserts records. It fails if a key is there already.
+  /// Inserts records. It fails if a key is there already, and PostgreSQL's log then has the key.
   func insert(_ statement: String) -> PostgresStatement {
     PostgresStatement(statement, "INSERT INTO \(name) (\(names)) SELECT * FROM \(source)")
+  }
+
+  /// Inserts records whose keys name customers. It fails if a key is there already, and PostgreSQL's log then has none.
+  func insertUnnamed(_ statement: String) -> PostgresStatement {
+    PostgresStatement(
+      statement,
+      """
+      WITH added AS (
+        INSERT INTO \(name) (\(names)) SELECT * FROM \(source)
+        ON CONFLICT (\(key.joined(separator: ", "))) DO NOTHING RETURNING 1)
+      SELECT refuse_overtaken() FROM (SELECT count(*) AS count FROM added) all_added WHERE count < cardinality($1)
+      """)
   }
 
   /// Inserts records, and updates those whose key is there already.

@@ -72,7 +72,7 @@ extension PostgresStatement {
   /// adds the endpoints of the ledger that the notifier did not know. While the revision holds, it does not read them:
   /// a publisher may have a thousand.
   fileprivate static let splitSeen = PostgresStatement(
-    "split seen",
+    "split seen", isByKeys: true,
     """
     WITH seen AS (
       DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = '' RETURNING event_id),
@@ -101,7 +101,7 @@ extension PostgresStatement {
 
   /// A delivery that was delivered meanwhile, or is further on, stays as it is.
   fileprivate static let advance = PostgresStatement(
-    "advance deliveries",
+    "advance deliveries", isByKeys: true,
     """
     UPDATE deliveries AS kept SET attempt = next.attempt, due_at = coalesce(next.due, now())
     FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::timestamptz[])
@@ -111,7 +111,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let postpone = PostgresStatement(
-    "postpone deliveries",
+    "postpone deliveries", isByKeys: true,
     """
     UPDATE deliveries AS kept SET due_at = next.due
     FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS next (event, endpoint, round, due)
@@ -121,21 +121,21 @@ extension PostgresStatement {
 
   /// A delivered event ends every round that began before it. A round that begins later writes its row later.
   fileprivate static let deleteDelivered = PostgresStatement(
-    "delete delivered",
+    "delete delivered", isByKeys: true,
     """
     DELETE FROM deliveries AS kept USING unnest($1::text[], $2::text[]) AS ended (event, endpoint)
     WHERE kept.event_id = ended.event AND kept.endpoint_id = ended.endpoint
     """)
 
   fileprivate static let deleteEnded = PostgresStatement(
-    "delete ended",
+    "delete ended", isByKeys: true,
     """
     DELETE FROM deliveries AS kept USING unnest($1::text[], $2::text[], $3::text[]) AS ended (event, endpoint, round)
     WHERE kept.event_id = ended.event AND kept.endpoint_id = ended.endpoint AND kept.round = ended.round
     """)
 
   fileprivate static let recover = PostgresStatement(
-    "endpoints succeed",
+    "endpoints succeed", isByKeys: true,
     """
     UPDATE webhook_health AS kept SET failing_since = NULL
     FROM unnest($1::bigint[], $2::text[]) AS healthy (publisher, endpoint)
@@ -179,7 +179,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readFailing = PostgresStatement(
-    "read failing",
+    "read failing", isByKeys: true,
     """
     SELECT kept.publisher_id, kept.endpoint_id, kept.failing_since
     FROM unnest($1::bigint[], $2::text[]) AS failing (publisher, endpoint)

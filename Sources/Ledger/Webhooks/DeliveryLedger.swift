@@ -118,7 +118,7 @@ public final class DeliveryLedger {
 extension PostgresStatement {
   /// The row of the delivery itself, and in the first round that of the whole event.
   fileprivate static let readDeliveries = PostgresStatement(
-    "read deliveries",
+    "read deliveries", isByKeys: true,
     """
     SELECT number AS asked, kept.endpoint_id = '' AS is_unseen, kept.attempt, kept.due_at
     FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
@@ -128,7 +128,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readStates = PostgresStatement(
-    "read states of endpoints",
+    "read states of endpoints", isByKeys: true,
     """
     SELECT publisher, endpoint, known.id IS NOT NULL AS is_there, health.disabled_at IS NOT NULL AS is_disabled
     FROM unnest($1::bigint[], $2::text[]) AS asked (publisher, endpoint)

@@ -5,14 +5,14 @@ import Formats
 struct SubscriptionReplacement: Equatable {
   /// The endpoints of the new list, in its order.
   private(set) var list: [WebhookEndpoint] = []
-  private(set) var created: [WebhookRow] = []
+  private(set) var created: [StoredEndpoint] = []
   /// The changed endpoints, and the names of the members that changed.
   private(set) var updated: [Update] = []
   /// The ids of endpoints that are not in the new list.
   private(set) var removed: [EndpointId] = []
 
   struct Update: Equatable {
-    let row: WebhookRow
+    let row: StoredEndpoint
     let members: [String]
   }
 
@@ -22,18 +22,18 @@ struct SubscriptionReplacement: Equatable {
   ///   - known: all endpoints of the publisher.
   ///   - wanted: the new list; no URL is in it twice.
   ///   - now: milliseconds since 1970.
-  init(_ known: [WebhookRow], topic: String, wanted: [WebhookEndpointStore.Subscription], now: Int64) {
-    var left: [ExactText: WebhookRow] = [:]
+  init(_ known: [StoredEndpoint], topic: String, wanted: [WebhookEndpointStore.Subscription], now: Int64) {
+    var left: [ExactText: StoredEndpoint] = [:]
     for row in known where row.endpoint.source == .subscription {
       guard row.endpoint.topics.map(\.exact) == [topic.exact] else { continue }
       if let other = left.updateValue(row, forKey: row.endpoint.url.exact) { removed.append(other.endpoint.id) }
     }
     for subscription in wanted {
-      let putKey = subscription.hasOwnKey ? WebhookRow.hash(subscription.endpoint) : nil
+      let putKey = subscription.hasOwnKey ? StoredEndpoint.hash(subscription.endpoint) : nil
       guard var row = left.removeValue(forKey: subscription.endpoint.url.exact) else {
         var new = subscription.endpoint
         (new.createdAt, new.updatedAt) = (now, now)
-        created.append(WebhookRow(new, putKey: putKey))
+        created.append(StoredEndpoint(new, putKey: putKey))
         list.append(new)
         continue
       }
@@ -48,7 +48,7 @@ struct SubscriptionReplacement: Equatable {
       }
       if row != old {
         row.endpoint.updatedAt = now
-        updated.append(Update(row: row, members: WebhookRow.differences(old.endpoint, row.endpoint)))
+        updated.append(Update(row: row, members: StoredEndpoint.differences(old.endpoint, row.endpoint)))
       }
       list.append(row.endpoint)
     }

@@ -20,7 +20,7 @@ extension WebhookEndpointStore {
       guard var row = try self.read(rows).first else { return nil }
       let old = row.endpoint
       try body(&row.endpoint, now)
-      let differences = WebhookRow.differences(old, row.endpoint)
+      let differences = StoredEndpoint.differences(old, row.endpoint)
       guard !differences.isEmpty else { return old }
       row.endpoint.updatedAt = now
       let keys = try await self.keysToStore(transaction)

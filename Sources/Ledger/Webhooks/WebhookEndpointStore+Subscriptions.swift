@@ -68,7 +68,7 @@ extension PostgresStatement {
   fileprivate static let readAllEndpoints = PostgresStatement(
     "read all endpoints",
     """
-    SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1
+    SELECT \(WebhookRow.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1
     ORDER BY w.created_at, w.id
     """)
 }

@@ -98,8 +98,8 @@ public final class WebhookEndpointStore {
   }
 
   /// Reads rows with the keys of this moment.
-  func read(_ rows: PostgresRows) throws -> [WebhookRow] {
-    try WebhookRow.all(rows, keys(), refusesPlain: refusesPlain, doors)
+  func read(_ rows: PostgresRows) throws -> [StoredEndpoint] {
+    try StoredEndpoint.all(rows, keys(), refusesPlain: refusesPlain, doors)
   }
 
   /// The result of creating an endpoint.
@@ -123,7 +123,8 @@ public final class WebhookEndpointStore {
       (new.createdAt, new.updatedAt) = (now, now)
       let keys = try await self.keysToStore(transaction)
       _ = try await transaction.query([
-        PostgresQuery(.insertEndpoint, try WebhookRow(new).parameters(publisher, keys)), self.raiseRevision(publisher),
+        PostgresQuery(.insertEndpoint, try StoredEndpoint(new).parameters(publisher, keys)),
+        self.raiseRevision(publisher),
         AuditEntry.insert([.created(new, of: publisher)]),
       ])
       return .created(new)
@@ -181,7 +182,7 @@ public final class WebhookEndpointStore {
 extension PostgresStatement {
   static let readEndpoint = PostgresStatement(
     "read endpoint",
-    "SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND w.id = $2")
+    "SELECT \(WebhookRow.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND w.id = $2")
 
   static let lockRevision = PostgresStatement(
     "lock revision",
@@ -211,7 +212,7 @@ extension PostgresStatement {
   fileprivate static let readChangedEndpoints = PostgresStatement(
     "read changed endpoints",
     """
-    SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND \(isNewer)
+    SELECT \(WebhookRow.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND \(isNewer)
     ORDER BY w.created_at, w.id
     """)
 

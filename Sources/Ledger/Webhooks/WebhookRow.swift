@@ -1,105 +1,72 @@
-import Crypto
 import Domain
-import EventLoop
-import Formats
 import Postgres
 
-/// An endpoint as a row of `webhook_endpoints`.
-struct WebhookRow: Equatable {
-  var endpoint: WebhookEndpoint
-  /// A hash of the key that `PUT /3.1/webhook_subscriptions/{topic}` gave last; `nil` if it never gave one.
-  var putKey: String?
+/// The columns of `webhook_endpoints`: an endpoint, and its secrets as they are stored.
+struct WebhookRow: ReadableRecord {
+  var publisherId: Int64 = 0
+  /// Without its secrets and its format.
+  var endpoint = WebhookEndpoint(id: .unknown, url: "", topics: [], secrets: [])
+  /// The name of a format: that of a door, which this build may not have.
+  var format = ""
+  var stored = StoredSecrets.Columns(secrets: [])
 
-  init(_ endpoint: WebhookEndpoint, putKey: String? = nil) {
-    self.endpoint = endpoint
-    self.putKey = putKey
+  static let blank = WebhookRow()
+  var title: String { "endpoint \(endpoint.id)" }
+
+  static let table = Table<WebhookRow>("webhook_endpoints", key: ["publisher_id", "id"]) { columns in
+    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("id", .id(of: EndpointId.self), { $0.endpoint.id }, { $0.endpoint.id = $1 })
+    columns.required("url", .text, { $0.endpoint.url }, { $0.endpoint.url = $1 })
+    columns.required("name", .text, { $0.endpoint.name }, { $0.endpoint.name = $1 })
+    columns.required("topics", .texts, { $0.endpoint.topics }, { $0.endpoint.topics = $1 })
+    columns.required("format", .text, { $0.format }, { $0.format = $1 })
+    columns.required(
+      "signature", .name(of: WebhookEndpoint.Signature.self), { $0.endpoint.signature },
+      { $0.endpoint.signature = $1 })
+    columns.required("secrets", .bytea, { $0.stored.secrets }, { $0.stored.secrets = $1 })
+    columns.optional("secrets_key", .text, { $0.stored.keyId }, { $0.stored.keyId = $1 })
+    columns.optional("put_key", .text, { $0.stored.putKey }, { $0.stored.putKey = $1 })
+    columns.required(
+      "retry", .text, { StoredEndpoint.text($0.endpoint.retry) }, { $0.endpoint.retry = try retry($1) })
+    columns.optional(
+      "payment_method_id", .bigint, { $0.endpoint.paymentMethodId }, { $0.endpoint.paymentMethodId = $1 })
+    columns.required(
+      "max_concurrency", .integer, { Int32(clamping: $0.endpoint.maxConcurrency) },
+      { $0.endpoint.maxConcurrency = Int($1) })
+    columns.optional(
+      "max_per_second", .integer, { $0.endpoint.maxPerSecond.map { Int32(clamping: $0) } },
+      { $0.endpoint.maxPerSecond = $1.map { Int($0) } })
+    columns.required(
+      "accepts_self_signed", .boolean, { $0.endpoint.acceptsSelfSigned }, { $0.endpoint.acceptsSelfSigned = $1 })
+    columns.required(
+      "source", .name(of: WebhookEndpoint.Source.self), { $0.endpoint.source }, { $0.endpoint.source = $1 })
+    columns.required("created_at", .timestamptz, { $0.endpoint.createdAt }, { $0.endpoint.createdAt = $1 })
+    columns.required("updated_at", .timestamptz, { $0.endpoint.updatedAt }, { $0.endpoint.updatedAt = $1 })
+    columns.optional(
+      "environment", .name(of: WebhookEnvironment.self), { $0.endpoint.environment },
+      { $0.endpoint.environment = $1 })
+    columns.other("revision", "bigint")
   }
 
-  /// Reads the rows of a result. If this process cannot decrypt the secrets, the endpoint says so
-  /// (``WebhookEndpoint/secretsDefect``).
-  ///
-  /// - Parameters:
-  ///   - refusesPlain: whether plain secrets are such a defect, too.
-  ///   - doors: those of this build.
-  /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
-  static func all(
-    _ rows: PostgresRows, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
-  ) throws -> [WebhookRow] {
-    try WebhookColumns.table.records(rows).map { try WebhookRow($0, keys, refusesPlain: refusesPlain, doors) }
+  private static func retry(_ text: String) throws -> WebhookEndpoint.Retry {
+    guard let retry = StoredEndpoint.retry(text) else { throw UnreadableValue() }
+    return retry
   }
+}
 
-  private init(
-    _ columns: WebhookColumns, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
-  ) throws(UnreadableRecord) {
-    endpoint = columns.endpoint
-    guard let format = doors.format(named: columns.format) else {
-      throw UnreadableRecord("the format of endpoint \(endpoint.id)")
-    }
-    endpoint.format = format
-    do throws(StoredSecrets.Unreadable) {
-      let stored = try StoredSecrets(
-        columns.stored, columns.publisherId, endpoint.id, keys, refusesPlain: refusesPlain)
-      (endpoint.secrets, putKey) = (stored.secrets, stored.putKey)
-    } catch {
-      guard case .defect(let defect) = error else { throw UnreadableRecord("the secrets of endpoint \(endpoint.id)") }
-      endpoint.secretsDefect = defect
-    }
-  }
+extension PostgresStatement {
+  static let insertEndpoint = PostgresStatement(
+    "insert endpoint",
+    """
+    INSERT INTO webhook_endpoints (\(WebhookRow.table.names), revision)
+    VALUES (\(WebhookRow.table.placeholders), 1)
+    """)
 
-  /// The parameters of `insertEndpoint` and `updateEndpoint`.
-  ///
-  /// - Throws: ``UnreadableSecrets``: what nobody can read cannot be written again; `CryptoError`.
-  func parameters(_ publisher: Int64, _ keys: SealingKeys) throws -> [PostgresParameter] {
-    if let defect = endpoint.secretsDefect {
-      throw UnreadableSecrets(publisherId: publisher, endpointId: endpoint.id, defect: defect)
-    }
-    let stored = try StoredSecrets(secrets: endpoint.secrets, putKey: putKey).columns(publisher, endpoint.id, keys)
-    return WebhookColumns.table.values(
-      WebhookColumns(
-        publisherId: publisher, endpoint: endpoint, format: endpoint.format.rawValue, stored: stored))
-  }
-
-  /// The hash under which the table remembers a given key.
-  static func hash(_ endpoint: WebhookEndpoint) -> String {
-    Hex.encode(SHA256.hash(endpoint.secrets.first?.key ?? []))
-  }
-
-  /// The names of the members that differ, for the audit. Times do not count.
-  static func differences(_ old: WebhookEndpoint, _ new: WebhookEndpoint) -> [String] {
-    var names: [String] = []
-    func compare(_ name: String, _ isEqual: Bool) { if !isEqual { names.append(name) } }
-    compare("url", old.url.exact == new.url.exact)
-    compare("name", old.name.exact == new.name.exact)
-    compare("topics", old.topics.map(\.exact) == new.topics.map(\.exact))
-    compare("format", old.format == new.format)
-    compare("signature", old.signature == new.signature)
-    compare("secrets", old.secrets == new.secrets)
-    compare("retry", old.retry == new.retry)
-    compare("environment", old.environment == new.environment)
-    compare("paymentMethodId", old.paymentMethodId == new.paymentMethodId)
-    compare("maxConcurrency", old.maxConcurrency == new.maxConcurrency)
-    compare("maxPerSecond", old.maxPerSecond == new.maxPerSecond)
-    compare("acceptsSelfSigned", old.acceptsSelfSigned == new.acceptsSelfSigned)
-    return names
-  }
-
-  static func text(_ retry: WebhookEndpoint.Retry) -> String {
-    switch retry {
-    case .standard: "standard"
-    case .never: "never"
-    case .schedule(let delays): delays.map { String($0.wholeMilliseconds) }.joined(separator: ",")
-    }
-  }
-
-  /// Reads a schedule. A delay counts from 0 to a week, which is the longest that the API takes.
-  static func retry(_ text: String) -> WebhookEndpoint.Retry? {
-    switch text {
-    case "standard": return .standard
-    case "never": return .never
-    default:
-      let delays = text.split(separator: ",").map { Int64($0) }
-      guard !delays.isEmpty, !delays.contains(nil) else { return nil }
-      return .schedule(delays.compactMap { $0.map { .milliseconds(min(max($0, 0), 604_800_000)) } })
-    }
-  }
+  static let updateEndpoint = PostgresStatement(
+    "update endpoint",
+    """
+    UPDATE webhook_endpoints SET (\(WebhookRow.table.names), revision)
+      = (\(WebhookRow.table.placeholders), revision + 1)
+    WHERE \(WebhookRow.table.hasKey)
+    """)
 }

@@ -25,11 +25,11 @@ extension DeliveryRun {
     let deliveries: DeliveryLedger
     let notifications: NotificationStore
     let recorder: DeliveryRecorder
-    let pacing: DeliveryPacing
+    let pacing: EndpointPacing
     let begun: BegunRuns
     let outlet: EventOutlet
     let directory: EndpointDirectory
-    let lanes: Lanes
+    let lanes: EndpointLanes
     let underWay: AttemptsUnderWay
     let suspects = Suspects()
 
@@ -52,11 +52,11 @@ extension DeliveryRun {
       deliveries = parts.deliveries
       notifications = NotificationStore(postgres)
       recorder = parts.recorder
-      pacing = DeliveryPacing(parts.redis.client, prefix: context.settings.redis.prefix)
+      pacing = EndpointPacing(parts.redis.client, prefix: context.settings.redis.prefix)
       begun = BegunRuns(parts.redis.client, prefix: context.settings.redis.prefix)
       outlet = parts.outlet
       directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
-      lanes = Lanes(concurrency: context.settings.notifier.concurrency)
+      lanes = EndpointLanes(concurrency: context.settings.notifier.concurrency)
       underWay = AttemptsUnderWay(pacing)
     }
   }
@@ -105,6 +105,8 @@ extension DeliveryRun.Dependencies {
   func bury(_ message: AMQPMessage, _ reason: BurialReason, _ log: Log) async -> Bool {
     let text = message.headers[JobMessage.reasonHeader]?.string ?? ""
     log.error("delivery buried", ["reason": .string(reason.rawValue), "cause": .string(text)])
+    var message = message
+    message.bury(DeadCause(reason), at: context.now())
     guard await publish(message, log) else { return false }
     metrics.dead.count(reason.rawValue)
     return true

@@ -29,7 +29,7 @@ enum DeliveryStep: Equatable {
       let asked = [429, 503].contains(status) ? retryAfter ?? .zero : .zero
       self.init(
         failedWith: "status \(status)", attempt: attempt, schedule: schedule, jitter: jitter,
-        notBefore: min(asked, RetryAfter.longest))
+        notBefore: min(asked, EndpointRetryAfter.longest))
     }
   }
 

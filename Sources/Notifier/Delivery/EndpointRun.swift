@@ -51,7 +51,7 @@ final class EndpointRun {
 
   /// - Returns: whether the notifier has delivered, delayed or buried the event, so that this message may go.
   func run() async -> Bool {
-    let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
+    let name = EndpointLanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
     switch await dependencies.lanes.enter(name, limit: endpoint.maxConcurrency, onWait: { [start] in start.end() }) {
     case .handBack: return false
     case .park(let parked):
@@ -61,7 +61,7 @@ final class EndpointRun {
     }
   }
 
-  private func begin(_ pass: Lanes.Pass) async -> Bool {
+  private func begin(_ pass: EndpointLanes.Pass) async -> Bool {
     if dependencies.unrecorded.contains(UnrecordedAttempt(delivery, at: endpoint.id)) {
       dependencies.lanes.abort(pass)
       return await putOff(DeliveryDelayQueue.parking(delivery.parks), .copy)
@@ -134,7 +134,7 @@ final class EndpointRun {
     }
   }
 
-  private func putOff(_ pass: Lanes.Pass, _ refusal: Slot) async -> Bool {
+  private func putOff(_ pass: EndpointLanes.Pass, _ refusal: Slot) async -> Bool {
     if refusal == .refused(.full) {
       let parking = dependencies.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
       return await putOff(parking, .concurrency, waited: pass.waited + parking)
@@ -156,7 +156,7 @@ final class EndpointRun {
     Task.immediate { @LoopActor in try? await pacing.release(delivery, at: id) }
   }
 
-  private func attempt(_ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
+  private func attempt(_ pass: EndpointLanes.Pass, hasSlot: Bool) async -> Bool {
     if let defect = endpoint.secretsDefect {
       dependencies.lanes.abort(pass)
       if hasSlot { release() }
@@ -174,7 +174,7 @@ final class EndpointRun {
     }
   }
 
-  private func attempt(_ content: Content, _ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
+  private func attempt(_ content: Content, _ pass: EndpointLanes.Pass, hasSlot: Bool) async -> Bool {
     start.end()
     let number = dependencies.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(dependencies, delivery, endpoint, content, waited: pass.waited).send()

@@ -62,6 +62,8 @@ final class WebhookAttempt {
   private let content: EndpointRun.Content
   /// The milliseconds for which the endpoint itself kept this attempt waiting.
   private let waited: Int64
+  /// The span of the attempt; `nil` if the event belongs to no trace.
+  private let span: AttemptSpan?
 
   /// - Parameter waited: how long the notifier just held the delivery until the endpoint's turn.
   init(
@@ -73,6 +75,7 @@ final class WebhookAttempt {
     self.dependencies = dependencies
     self.delivery = delivery
     self.endpoint = endpoint
+    span = AttemptSpan(of: delivery, endpoint.id, dependencies.context.tracer)
     self.waited = delivery.waited + Int64(waited.wholeMilliseconds)
   }
 
@@ -90,7 +93,9 @@ final class WebhookAttempt {
     do {
       let answer = try await dependencies.client.send(request(now))
       ending.status = answer.status
-      ending.retryAfter = answer.header("retry-after").flatMap { RetryAfter.wait($0, now: dependencies.context.now()) }
+      ending.retryAfter = answer.header("retry-after").flatMap {
+        EndpointRetryAfter.wait($0, now: dependencies.context.now())
+      }
       ending.answer = answer.body
     } catch let error as HTTPClientError {
       ending.error = error.description
@@ -100,6 +105,7 @@ final class WebhookAttempt {
     }
     ending.duration = ContinuousClock.now - start
     dependencies.metrics.duration.observe(ending.duration.inSeconds)
+    span?.end(ending.status, ending.error, since: start)
     return ending
   }
 
@@ -128,9 +134,7 @@ final class WebhookAttempt {
     // Other vendors define the bodies, which have no place for the version.
     if let version = delivery.version { headers.append((name: Self.versionHeader, value: String(version))) }
     headers += payload.headers.map { (name: $0.name, value: $0.value) }
-    if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {
-      headers.append((name: "traceparent", value: trace.child().description))
-    }
+    if let span { headers.append((name: "traceparent", value: span.trace.description)) }
     return request(payload.body, headers)
   }
 

@@ -19,12 +19,12 @@ final class AttemptsUnderWay: RoleService {
     let start: ContinuousClock.Instant
   }
 
-  private let pacing: DeliveryPacing
+  private let pacing: EndpointPacing
   private var attempts: [Int: Attempt] = [:]
   private var next = 0
   private lazy var renewals = Chore(every: Self.interval, after: Self.interval, .last) { [weak self] in self?.renew() }
 
-  init(_ pacing: DeliveryPacing) { self.pacing = pacing }
+  init(_ pacing: EndpointPacing) { self.pacing = pacing }
 
   /// Begins to renew the slots.
   func start() { renewals.start() }

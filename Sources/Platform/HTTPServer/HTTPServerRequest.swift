@@ -12,7 +12,7 @@ public struct HTTPServerRequest: Sendable {
   /// The parameters of the query, each percent-decoded, in their order.
   public let query: [(name: String, value: String)]
   /// Header fields as sent.
-  public let headers: [(name: String, value: String)]
+  public private(set) var headers: [(name: String, value: String)]
   /// The body; empty after ``forgetBody()``.
   public var body: [UInt8] { content?.bytes ?? [] }
   /// Where it comes from.
@@ -51,6 +51,14 @@ public struct HTTPServerRequest: Sendable {
 
   /// Forgets the body. A handler that has read it and waits for long keeps no memory for it then.
   @LoopActor public func forgetBody() { content?.forget() }
+
+  /// Returns the request with one value of a header field, in place of those that came.
+  public func replacing(_ name: String, with value: String) -> HTTPServerRequest {
+    var request = self
+    request.headers.removeAll { isSameField($0.name, name) }
+    request.headers.append((name, value))
+    return request
+  }
 
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }

@@ -12,11 +12,13 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
   public let flags: String
 
   /// Starts a new trace.
-  public init() {
+  ///
+  /// - Parameter isSampled: whether this system records it.
+  public init(isSampled: Bool = false) {
     let random = Self.random(24)
     traceId = Hex.encode(random[..<16])
     parentId = Hex.encode(random[16...])
-    flags = "00"
+    flags = isSampled ? "01" : "00"
   }
 
   /// Reads the header's value; `nil` when it is malformed.
@@ -36,8 +38,11 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     (traceId, parentId, flags) = (part(3..<35), part(36..<52), part(53..<55))
   }
 
-  /// Continues the trace of a header's value. Without a value, or with a malformed one, a new trace starts.
-  public init(continuing text: String?) { self = text.flatMap { TraceParent($0)?.child() } ?? TraceParent() }
+  /// Whether whoever comes before records the trace.
+  public var isSampled: Bool { flags.last?.hexDigitValue.map { $0 & 1 == 1 } ?? false }
+
+  /// Takes the header's value as it is. Without a value, or with a malformed one, a new trace starts.
+  public init(of text: String?) { self = text.flatMap { TraceParent($0) } ?? TraceParent() }
 
   private init(traceId: String, parentId: String, flags: String) {
     (self.traceId, self.parentId, self.flags) = (traceId, parentId, flags)

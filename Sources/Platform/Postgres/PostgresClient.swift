@@ -7,7 +7,7 @@ public final class PostgresClient {
   public enum Change: Sendable {
     /// The client can run work.
     case connected
-    /// A connection has ended, or the client could not open one.
+    /// A connection has ended, or the client could not open one. If another one is left, ``connected`` follows at once.
     case lost(PostgresError, retryIn: Duration)
   }
 
@@ -83,10 +83,13 @@ public final class PostgresClient {
   public func run(_ queries: [PostgresQuery]) async throws -> [PostgresRows] {
     if let failure { throw unsent(failure) }
     guard !queries.isEmpty else { return [] }
-    return try await withCheckedThrowingContinuation { waiter in
-      waiting.append(.trip(PostgresTrip(queries, isWhole: true, waiter)))
+    let keepsPlans = queries.contains(where: \.statement.isByKeys)
+    let sent = keepsPlans ? [.keepPlans] + queries : queries
+    let rows = try await withCheckedThrowingContinuation { waiter in
+      waiting.append(.trip(PostgresTrip(sent, isWhole: true, waiter)))
       dispatchLater.plan()
     }
+    return keepsPlans ? Array(rows.dropFirst()) : rows
   }
 
   /// Runs one query as a transaction.
@@ -170,7 +173,11 @@ public final class PostgresClient {
       if !isReady { failWaiting() }
       guard !isStopping else { return }
       let delay = backoff.next()
-      if wasOpen || (tells && !isReady) { onChange(.lost(failure, retryIn: delay)) }
+      if wasOpen || (tells && !isReady) {
+        onChange(.lost(failure, retryIn: delay))
+        // When this one is open again, there is no change to tell.
+        if isReady { onChange(.connected) }
+      }
       try? await EventLoop.sleep(for: delay)
     }
   }
@@ -183,6 +190,8 @@ public final class PostgresClient {
     connections.append(connection)
     leaveReplacedServers(connection.timeline)
     if !wasReady, isReady { onChange(.connected) }
+    // What waits because a transaction holds each other connection would wait for its end.
+    dispatchLater.plan()
     let failure = await connection.ended()
     connections.removeAll { $0 === connection }
     return failure

@@ -8,6 +8,7 @@ public import EventLoop
 public final class PostgresTransaction {
   private let connection: PostgresConnection
   private var state = State.unused
+  private var keepsPlans = false
 
   private enum State {
     case unused
@@ -47,22 +48,23 @@ public final class PostgresTransaction {
   }
 
   private func send(_ queries: [PostgresQuery], commit: Bool) async throws -> ArraySlice<PostgresRows> {
-    var queries = queries
-    var begins = false
+    var first: [PostgresQuery] = []
     switch state {
     case .open: break
     case .unused:
-      begins = true
-      queries.insert(Self.begin, at: 0)
+      first = [Self.begin]
       state = .open
     case .failed(let error): throw error
     case .over:
       throw PostgresError(
         .closed, operation: "query", target: connection.target, cause: "the transaction is over")
     }
-    if commit { queries.append(Self.commit) }
+    if !keepsPlans, queries.contains(where: \.statement.isByKeys) {
+      keepsPlans = true
+      first.append(.keepPlans)
+    }
     do {
-      return try await connection.run(queries)[(begins ? 1 : 0)...]
+      return try await connection.run(first + queries + (commit ? [Self.commit] : []))[first.count...]
     } catch {
       state = .failed(error)
       throw error

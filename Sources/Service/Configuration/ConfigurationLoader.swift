@@ -60,26 +60,21 @@ public struct ConfigurationLoader: Sendable {
   /// - Throws: ``ConfigurationError``.
   func document(_ path: String, noting files: ConfigurationFiles) throws(ConfigurationError) -> JSONValue {
     guard let bytes = files.read(path) else {
-      throw single(path, "", "the file cannot be read")
+      throw single(path, "", "the file cannot be read\(FileBytes.cause(path))")
     }
     let value: JSONValue
     do {
       value = try JSONText(bytes, limits: .own).decoded(as: JSONValue.self)
     } catch {
       guard let error = error as? JSONSyntaxError else { throw single(path, "", "is not JSON: \(error)") }
-      let place = Self.place(error.offset, in: bytes)
-      guard let key = error.repeatedMember else { throw single(path, "", "is not JSON: \(place) is unexpected") }
-      throw single(path, key, "stands twice in one object, the second time at \(place)")
+      let mistake = JSONMistake(at: error.offset, in: bytes)
+      if let key = error.repeatedMember {
+        throw single(path, key, "stands twice in one object, the second time at \(mistake.place)")
+      }
+      throw single(path, "", "is not JSON: \(error.excess.map { "\($0), at \(mistake.place)" } ?? "\(mistake)")")
     }
     guard case .object = value else { throw single(path, "", "is \(value.shape), expected a JSON object") }
     return value
-  }
-
-  /// The line and the column that an editor shows for a byte.
-  private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
-    guard offset < bytes.count else { return "the end" }
-    let lines = bytes[..<offset].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    return "line \(lines.count), column \(lines[lines.count - 1].count + 1)"
   }
 
   func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {

@@ -7,6 +7,10 @@ public struct LimitSettings: Sendable {
   public var readsPerSecond: Int
   /// Reads a second with the token of one customer.
   public var customerReadsPerSecond: Int
+  /// Events a second that a publisher sends again; those of ten seconds may come at once.
+  public var replaysPerSecond: Int
+  /// Access that a publisher gives by hand.
+  public var grants: GrantLimits
 
   init(_ reader: SettingsReader) {
     let usual = RegistrationLimits()
@@ -35,5 +39,24 @@ public struct LimitSettings: Sendable {
       reader.int(
         "gateway.limits.customerReadsPerSecond", 20, 1...1_000_000,
         "Reads with the token of one customer in a second, over all gateways, and a tenth more for each."))
+    replaysPerSecond = Int(
+      reader.int(
+        "gateway.limits.replaysPerSecond", 10, 1...10_000,
+        "Webhooks of one publisher in a second by `test` and `resend`, or hundreds by `recover`; those of ten seconds may "
+          + "come at once."))
+    let given = GrantLimits()
+    grants = GrantLimits(
+      longestDays: Int(
+        reader.int(
+          "gateway.limits.grantDays", Int64(given.longestDays), 1...36_500,
+          "The longest time from the request to the end of a grant, in days.")),
+      openOfCustomer: Int(
+        reader.int(
+          "gateway.limits.openGrantsPerCustomer", Int64(given.openOfCustomer), 1...1000,
+          "Grants of one customer that are open at the same time. Beyond that the answer is 409.")),
+      perDay: Int(
+        reader.int(
+          "gateway.limits.grantsPerDay", Int64(given.perDay), 1...1_000_000,
+          "Grants of one publisher in a day, in UTC. Beyond that the answer is 429.")))
   }
 }

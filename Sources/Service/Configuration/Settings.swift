@@ -4,6 +4,7 @@ public struct Settings: Sendable {
   public var redis: RedisSettings
   public var ledger: LedgerSettings
   public var events: EventSettings
+  public var traces: TraceSettings
   public var appStore: AppStoreSettings
   public var gateway: GatewaySettings
   public var worker: WorkerSettings
@@ -30,6 +31,7 @@ public struct Settings: Sendable {
     redis = RedisSettings(reader)
     ledger = LedgerSettings(reader)
     events = EventSettings(reader)
+    traces = TraceSettings(reader)
     publishersFolder = reader.path("publishers.folder", "publishers", "Folder with one JSON file per publisher.")
     appStore = AppStoreSettings(reader)
     gateway = GatewaySettings(reader, doors)

@@ -19,6 +19,7 @@ public final class EventOutlet {
   private let queue: @LoopActor (Event) -> String
   private let subscribers: Subscribers
   private let log: Log
+  private let tracer: Tracer?
   private let onConfirm: @LoopActor (Event) -> Void
   private let settle: @LoopActor (EventId) -> Void
   private let onReduced: @LoopActor (Event) -> Void
@@ -62,6 +63,7 @@ public final class EventOutlet {
   ///   - onReduced: called for an event that tells less, because it would be too long.
   public init(
     _ broker: any MessageBroker, queue: @escaping @LoopActor (Event) -> String, _ subscribers: Subscribers, _ log: Log,
+    _ tracer: Tracer? = nil,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void,
     onReduced: @escaping @LoopActor (Event) -> Void
   ) {
@@ -69,6 +71,7 @@ public final class EventOutlet {
     self.queue = queue
     self.subscribers = subscribers
     self.log = log
+    self.tracer = tracer
     self.onConfirm = onConfirm
     self.settle = settle
     self.onReduced = onReduced
@@ -107,9 +110,12 @@ public final class EventOutlet {
 
   private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) async {
     let early = isLate ? nil : subscribers.publish(event)
+    let start = ContinuousClock.now
     do {
       try await broker.publish(EventMessage.message(event, queue: queue(event)))
+      trace(event, since: start)
     } catch {
+      trace(event, since: start, failure: "\(error)")
       return log.warning("an event stays in the outbox", ["eventId": .string(event.id.text), "cause": .failure(error)])
     }
     lost.recent.add(event)
@@ -118,6 +124,13 @@ public final class EventOutlet {
     let copies = early ?? subscribers.publish(event)
     let missed = await copies.ended()
     if missed.isEmpty { settle(event.id) } else { subscribers.owe(missed) }
+  }
+
+  private func trace(_ event: Event, since start: ContinuousClock.Instant, failure: String? = nil) {
+    guard let tracer, tracer.isOn else { return }
+    tracer.record(
+      "publish \(event.topic)", .producer, within: event.traceparent.flatMap { TraceParent($0) }, since: start,
+      [Span.Attribute("countersign.event_id", event.id.text)], failure: failure)
   }
 }
 

@@ -24,7 +24,7 @@ extension RoleContext {
     hasOutlet = true
     let outlet = EventOutlet(
       publisher, queue: { [queues = deliveryQueues] in queues.next(of: $0.publisherId) },
-      EventOutlet.Subscribers(subscribers), log, onConfirm: onConfirm, settle: settle ?? settling(postgres),
+      EventOutlet.Subscribers(subscribers), log, tracer, onConfirm: onConfirm, settle: settle ?? settling(postgres),
       onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
     return outlet

@@ -6,6 +6,7 @@ import HTTP2
 @LoopActor
 final class HTTP2Connection {
   private let configuration: HTTP2Server.Configuration
+  private let number: Int
   private let handler: HTTP2Server.Handler
   private let onClose: @LoopActor (HTTP2Connection) -> Void
   private var socket: TLSSocket?
@@ -17,11 +18,14 @@ final class HTTP2Connection {
   private var idleSweeps = 0
 
   /// Takes over the descriptor, also when this throws.
+  ///
+  /// - Parameter number: what its requests call it, from 1.
   init(
-    takingOwnershipOf descriptor: Int32, configuration: HTTP2Server.Configuration, scratch: Scratch,
+    takingOwnershipOf descriptor: Int32, number: Int, configuration: HTTP2Server.Configuration, scratch: Scratch,
     handler: @escaping HTTP2Server.Handler, onClose: @escaping @LoopActor (HTTP2Connection) -> Void
   ) throws {
     self.configuration = configuration
+    self.number = number
     self.handler = handler
     self.onClose = onClose
     socket = try TLSSocket(
@@ -70,10 +74,12 @@ final class HTTP2Connection {
     }
     session = try HTTP2Session(
       maxConcurrentStreams: configuration.maxConcurrentStreams, maxRequestBytes: configuration.maxRequestBytes
-    ) { [weak self, handler] stream, request in
+    ) { [weak self, handler, number] stream, request in
       // The task is unstructured, because it starts in a C callback. The session holds it and cancels it with its
       // stream.
-      Task { @LoopActor in
+      var request = request
+      request.connection = number
+      return Task { @LoopActor [request] in
         let response = await handler(request)
         self?.respond(response, on: stream)
       }

@@ -10,6 +10,8 @@ public struct HTTP2Request: Sendable {
   public var headers: [(name: String, value: String)]
   /// The body; empty when the request has none.
   public var body: [UInt8]
+  /// The number of its connection, from 1; 0 for a request that came over none.
+  public var connection = 0
 
   /// Creates a request, for tests of handlers.
   public init(

@@ -38,6 +38,8 @@ public final class HTTP2Server {
   private var listener: Listener?
   private var sweeper: LoopTimer?
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// How many connections have been accepted.
+  private var accepted = 0
 
   /// Creates a server that does not listen yet.
   public init(_ configuration: Configuration, handler: @escaping Handler) {
@@ -59,8 +61,10 @@ public final class HTTP2Server {
     let addresses = try await EventLoop.resolve(configuration.host)
     // A strong reference: a listening server lives until it is closed, or nobody would accept its connections.
     listener = try Listener(host: addresses.first ?? configuration.host, port: configuration.port) { descriptor in
+      self.accepted += 1
       let connection = try HTTP2Connection(
-        takingOwnershipOf: descriptor, configuration: self.configuration, scratch: self.scratch, handler: self.handler
+        takingOwnershipOf: descriptor, number: self.accepted, configuration: self.configuration, scratch: self.scratch,
+        handler: self.handler
       ) { [weak self] in self?.connections[ObjectIdentifier($0)] = nil }
       self.connections[ObjectIdentifier(connection)] = connection
     }

@@ -221,7 +221,7 @@ final class NotificationRuns: RoleService {
   private func finish(_ keys: [NotificationKey], _ notices: [NotificationNotice]) async throws {
     let finished = try await dependencies.ledger.finish(
       keys, telling: notices, configured: context.publishers.withWebhooks, now: context.now(),
-      traceparent: TraceParent().description)
+      traceparent: context.tracer.begin().description)
     metrics.applied.add(Double(finished.told), "told")
     metrics.applied.add(Double(finished.stored), "stored")
     for notice in finished.cut {
@@ -278,7 +278,7 @@ final class NotificationRuns: RoleService {
     let update = PurchaseUpdate(
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
-      refund: notification.refund, traceparent: TraceParent().description)
+      refund: notification.refund, traceparent: context.tracer.begin().description)
     let told = try await dependencies.apply(update)
     metrics.delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
     metrics.applied.count(told.isEmpty ? "silent" : "told")

@@ -70,6 +70,8 @@ extension JobRun {
     let clock: FleetClock
     let log: Log
     let metrics: WorkerMetrics
+    /// Records the spans of runs; `nil` for none.
+    let tracer: Tracer?
     let faults: TestFaults
     let suspects: Suspects
     let heldLeases: HeldLeases
@@ -82,7 +84,8 @@ extension JobRun {
       broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
       appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
-      metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
+      metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults(),
+      tracer: Tracer? = nil
     ) {
       self.settings = settings
       policy = RetryPolicy(settings)
@@ -102,6 +105,7 @@ extension JobRun {
       self.outlet = outlet
       self.suspects = suspects
       self.faults = faults
+      self.tracer = tracer
       heldLeases = HeldLeases(leases, settings, log)
       replies = ReplyOutlet(broker, log)
     }

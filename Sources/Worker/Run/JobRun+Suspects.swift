@@ -41,7 +41,8 @@ extension JobRun {
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
     do {
-      let message = JobMessage.dead(received.delivery, reason: reason, queue: dependencies.topology.deadJobs)
+      var message = JobMessage.dead(received.delivery, reason: reason, queue: dependencies.topology.deadJobs)
+      message.bury(.crashed, at: now)
       try await dependencies.broker.publishSurely(message)
       dependencies.metrics.dead.count()
     } catch {

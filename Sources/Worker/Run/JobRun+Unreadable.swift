@@ -22,18 +22,20 @@ extension JobRun {
 extension JobRun.Dependencies {
   fileprivate func refuse(_ received: any JobDelivery, _ cause: JobMessage.Unreadable) async {
     switch cause {
-    case .malformed(let reason): await bury(received, reason)
+    case .malformed(let reason): await bury(received, .malformed, reason)
     case .newer(let format): await putOff(received, format)
     }
   }
 
   /// Puts a delivery into the dead-letter queue, with the reason in a header.
-  func bury(_ received: any JobDelivery, _ reason: String) async {
+  func bury(_ received: any JobDelivery, _ cause: DeadCause, _ reason: String) async {
     log.error(
       "a delivery is no job",
       ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
     do {
-      try await broker.publishSurely(JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs))
+      var message = JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs)
+      message.bury(cause, at: clock.now())
+      try await broker.publishSurely(message)
       metrics.dead.count()
       received.acknowledge()
     } catch {

@@ -37,6 +37,8 @@ final class JobRun {
   /// The publisher as it was when the run began. If somebody is replacing its file when Apple answers, the publisher
   /// has not given up its offers.
   private var publisherThen: Publisher?
+  /// The span of the run, if its trace is recorded.
+  private(set) var span: JobSpan?
   /// When the lease ends, by this process' own clock.
   var leaseEnd = ContinuousClock.now
 
@@ -79,7 +81,9 @@ final class JobRun {
       dependencies.metrics.queueWait.observe(age.inSeconds)
     }
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
+    span = JobSpan(of: job, attempt: attempt, dependencies.tracer)
     await runBesideOthers()
+    span?.end()
     if let place { dependencies.suspects.leaveAlone(place) } else { dependencies.suspects.leave() }
     if let jobPlace { dependencies.places.end(jobPlace) }
   }
@@ -167,7 +171,7 @@ final class JobRun {
     return false
   }
 
-  private func askForLease() async -> Result<LeaseAnswer, RedisRefusal> {
+  private func askForLease() async -> Result<LeaseAnswer, RedisFailure> {
     if jobPlace == nil { jobPlace = await dependencies.places.take(job.publisherId, job.lane) }
     do {
       let answer = try await dependencies.leases.take(
@@ -179,7 +183,7 @@ final class JobRun {
       return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
-      return .failure(RedisRefusal(error))
+      return .failure(RedisFailure(error))
     }
   }
 
@@ -197,7 +201,9 @@ final class JobRun {
     switch answer {
     case .taken: break
     case .finalized: received.acknowledge()
-    case .foreign: await dependencies.bury(received, "its synchronizationId has become another registration's")
+    case .foreign:
+      let reason = "its synchronizationId has become another registration's"
+      await dependencies.bury(received, .superseded, reason)
     case .superseded:
       dependencies.metrics.superseded.count()
       received.acknowledge()
@@ -229,7 +235,7 @@ final class JobRun {
 
   /// The place where Apple knows the transaction, for later jobs.
   func lastingRoute(after made: PurchaseVerification.Attempt? = nil) -> String? {
-    (made?.route ?? lease.route.flatMap(Route.init))?.lasting.text
+    (made?.route ?? lease.route.flatMap(AppleRoute.init))?.lasting.text
   }
 
   /// The route for the next run. It carries Apple's answers only if this attempt does.
@@ -262,6 +268,7 @@ final class JobRun {
     await release(isRetrying: hasRun, after: latest, isRun: hasRun, route: route, cause: cause)
     await keepInLedger(latest)
     if hasRun {
+      span?.note(retry: cause.rawValue)
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
     await delay(next, wait, cause)
@@ -317,12 +324,16 @@ final class JobRun {
 
   /// Commits. If the ledger cannot take what the run has found, ends the synchronization without it.
   private func commit(_ basis: FinalizationRequest.Basis) async -> Result<FinalizedSynchronization, any Error> {
+    let start = ContinuousClock.now
     do {
       let request = FinalizationRequest(job, basis, publisher: publisherThen)
-      return .success(try await dependencies.ledger.finalize(request))
+      let done = try await dependencies.ledger.finalize(request)
+      span?.committed(since: start)
+      return .success(done)
     } catch let error as CancellationError {
       return .failure(error)
     } catch {
+      span?.committed(since: start, failure: "the ledger refuses the finding")
       log.error("the ledger refuses the finding", ["cause": .failure(error)])
     }
     do {
@@ -343,6 +354,7 @@ final class JobRun {
         "version": .int(synchronization.version),
       ])
     dependencies.metrics.results.count(result?.code.rawValue ?? "")
+    span?.note(result: result?.code.rawValue ?? "")
   }
 
   /// Takes a finalized synchronization out of Redis and off the queue, and publishes its events.

@@ -32,8 +32,8 @@ extension PurchaseVerification {
 
   /// The route for the next run of the job. With it the next run asks for the missing answer only.
   @inline(never)
-  func unfinished(_ missing: AppStoreEndpoint?) -> Route {
-    Route(
+  func unfinished(_ missing: AppStoreEndpoint?) -> AppleRoute {
+    AppleRoute(
       place: place.call.name, endpoint: missing?.rawValue, original: original, answers: answers.text)
   }
 
@@ -104,6 +104,7 @@ extension PurchaseVerification {
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ result: String) {
     dependencies.metrics.appleCalls.observe(
       (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.text, result)
+    span?.called(endpoint, result, since: start)
   }
 
   /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.

@@ -112,7 +112,7 @@ extension PurchaseVerification {
     let only = purchase.deciding.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
     return Attempt(
       result: .verified, evidence: evidence, purchase: purchase,
-      route: Route(place: place.call.name, endpoint: only), isFresh: answers.earlierStatusesAt == nil)
+      route: AppleRoute(place: place.call.name, endpoint: only), isFresh: answers.earlierStatusesAt == nil)
   }
 
   private func checked<Payload>(_ verdict: Verdict<Payload>) throws(Obstacle) -> Payload {
@@ -131,7 +131,7 @@ extension PurchaseVerification {
 
   /// Apple's answers do not settle the question: the next attempt asks anew.
   func tryLater() -> Obstacle {
-    .stop(.failed(.tryLater), route: Route(place: place.call.name, original: original))
+    .stop(.failed(.tryLater), route: AppleRoute(place: place.call.name, original: original))
   }
 
   private func reject(_ cause: String) -> Obstacle {

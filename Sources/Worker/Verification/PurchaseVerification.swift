@@ -17,6 +17,8 @@ final class PurchaseVerification {
   let publisherId: Int64
   let transactionId: TransactionId
   let log: Log
+  /// The span of the run that asks.
+  let span: JobSpan?
   /// The place that the verification asks now.
   private(set) var place: AppPlace
   /// The places that it asks after that.
@@ -39,12 +41,12 @@ final class PurchaseVerification {
     let evidence: [Evidence]
     /// The fold of this evidence alone.
     let purchase: Purchase?
-    let route: Route?
+    let route: AppleRoute?
     /// Whether this run got the statuses behind the result, if any. Then the result covers other registrations, too.
     let isFresh: Bool
 
     init(
-      result: AttemptResult, evidence: [Evidence] = [], purchase: Purchase? = nil, route: Route? = nil,
+      result: AttemptResult, evidence: [Evidence] = [], purchase: Purchase? = nil, route: AppleRoute? = nil,
       isFresh: Bool = true
     ) {
       (self.result, self.evidence, self.purchase) = (result, evidence, purchase)
@@ -62,10 +64,10 @@ final class PurchaseVerification {
   ///   - grant: the first call, if Redis took it out of its budget already.
   convenience init?(
     of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?,
-    with dependencies: Dependencies, _ log: Log
+    with dependencies: Dependencies, _ log: Log, _ span: JobSpan? = nil
   ) {
     // The publisher may have changed its mind about the environment since then.
-    let route = route.flatMap(Route.init).flatMap { route in
+    let route = route.flatMap(AppleRoute.init).flatMap { route in
       places.contains { $0.call.name.exact == route.place.exact } ? route : nil
     }
     guard let first = places.first(where: { $0.call.name.exact == route?.place.exact }) ?? places.first else {
@@ -78,7 +80,7 @@ final class PurchaseVerification {
     self.init(
       publisherId: job.publisherId, transactionId: job.transactionId, first,
       places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...], answers, original: route?.original,
-      grant, CallUrgency(of: job.lane), dependencies, log)
+      grant, CallUrgency(of: job.lane), dependencies, log, span)
   }
 
   /// Prepares to ask again about a purchase that the ledger knows, in its own place only.
@@ -87,18 +89,19 @@ final class PurchaseVerification {
   ) {
     self.init(
       publisherId: due.key.publisherId, transactionId: due.transactionId, place, [],
-      KeptAnswers(of: "timer", attempt: 1), original: due.key.originalTransactionId, grant, .later, dependencies, log)
+      KeptAnswers(of: "timer", attempt: 1), original: due.key.originalTransactionId, grant, .later, dependencies, log,
+      nil)
   }
 
   private init(
     publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
     _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallGrant?, _ urgency: CallUrgency,
-    _ dependencies: Dependencies, _ log: Log
+    _ dependencies: Dependencies, _ log: Log, _ span: JobSpan?
   ) {
     self.urgency = urgency
     (self.place, self.original, self.answers) = (place, original, answers)
     (places, self.publisherId, self.transactionId) = (others, publisherId, transactionId)
-    (self.grant, self.dependencies, self.log) = (grant, dependencies, log)
+    (self.grant, self.dependencies, self.log, self.span) = (grant, dependencies, log, span)
   }
 
   /// Asks one place after the other.
@@ -147,7 +150,7 @@ final class PurchaseVerification {
     switch obstacle {
     case .stop(.rejected, _) where answers.areEarlier:
       // The kept answers may have been damaged in Redis. Apple decides.
-      return Attempt(result: .failed(.malformedAnswer), route: Route(place: place.call.name))
+      return Attempt(result: .failed(.malformedAnswer), route: AppleRoute(place: place.call.name))
     case .stop(let result, let route): return Attempt(result: result, route: route)
     case .call(let error):
       switch await meaning(of: error) {
@@ -207,7 +210,7 @@ final class PurchaseVerification {
   /// Why there is no verified purchase.
   indirect enum Obstacle: Error {
     case call(AppStoreAPIError)
-    case stop(AttemptResult, route: Route? = nil)
+    case stop(AttemptResult, route: AppleRoute? = nil)
   }
 
   /// Asks only one endpoint where that is enough.

@@ -92,6 +92,23 @@ struct RequestLimitTests {
     }
   }
 
+  @Test func grants() throws {
+    try check(schema("NewGrant", "properties", "note"), letters) { text throws(Problem) in
+      _ = try grant(#""offerId":"S1","note":"\#(text)""#)
+    }
+    try check(schema("NewGrant", "properties", "offerId"), letters) { text throws(Problem) in
+      _ = try grant(#""offerId":"\#(text)""#)
+    }
+  }
+
+  private func grant(_ members: String) throws(Problem) -> Grant {
+    let body = #"{"expiresAt":"2026-12-24T18:00:00Z","reason":"promo",\#(members)}"#
+    return try requestedGrant(
+      request(body), customer: CustomerKey(publisherId: 7, id: "1"),
+      fresh: GrantId(random: Array(repeating: 1, count: 16)),
+      now: 1_795_341_600_000)
+  }
+
   @Test func endpoints() throws {
     let address = WebhookAddress(allowsHTTP: false, policy: AddressPolicy())
     func create(_ members: String) throws(Problem) {

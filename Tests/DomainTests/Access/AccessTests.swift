@@ -204,7 +204,7 @@ struct AccessTests {
 
   @Test func `every rule is known`() {
     #expect(Set(AccessRule.known).count == AccessRule.known.count)
-    #expect(AccessRule.known.count == 17)
+    #expect(AccessRule.known.count == 18)
   }
 
   // MARK: Reuse

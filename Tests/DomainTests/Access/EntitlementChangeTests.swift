@@ -76,7 +76,7 @@ struct EntitlementChangeTests {
     let rules = AccessRules(
       offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), allowsSandbox: false)
     func entitlements(at day: Double) -> [OfferEntitlement] {
-      Entitlements.of(purchases: [purchase], rules: rules, now: TestPurchases.at(day))
+      Entitlements.of(purchases: [purchase], grants: [], rules: rules, now: TestPurchases.at(day))
     }
     let told = entitlements(at: 29).map(\.told)
     #expect(EntitlementChange.between(told: told, now: entitlements(at: 29.9)).isEmpty)

@@ -111,7 +111,7 @@ struct CommitEntitlementTests {
     let coins = TestPurchases.transaction("1", .consumable, "coins")
     let purchase = TestPurchases.purchase(coins, owner: "me")
     let rules = AccessRules(offers: TestCommit.offers, allowsSandbox: false)
-    #expect(Entitlements.of(purchases: [purchase], rules: rules, now: TestPurchases.at(10)).isEmpty)
+    #expect(Entitlements.of(purchases: [purchase], grants: [], rules: rules, now: TestPurchases.at(10)).isEmpty)
     #expect(Access.of(purchase, rules: rules, now: TestPurchases.at(10)).isGranted)
   }
 

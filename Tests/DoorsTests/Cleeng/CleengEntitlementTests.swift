@@ -3,6 +3,7 @@ import DomainSupport
 import Formats
 import HTTPServer
 import JSON
+import Ledger
 import Testing
 
 @testable import Doors
@@ -16,7 +17,9 @@ struct CleengEntitlementTests {
     -> CleengEntitlement
   {
     CleengEntitlement(
-      CustomerKey(publisherId: 7, id: id), offerId: offer, purchases: purchases, publisher: Lab.publisher(),
+      CustomerKey(publisherId: 7, id: id), offerId: offer,
+      holdings: CustomerPurchases(isKnown: true, purchases: purchases),
+      publisher: Lab.publisher(),
       now: TestPurchases.at(10))
   }
 
@@ -65,10 +68,29 @@ struct CleengEntitlementTests {
     #expect(!entitlement(purchase("1", .consumable, "coins"), offer: "C1").accessGranted)
   }
 
+  @Test func `an open grant is access as any other, with the latest end`() {
+    let grant = TestGrants.grant(of: "S1", to: "42", until: 20)
+    func found(_ purchases: Purchase..., now: Double = 10) -> CleengEntitlement {
+      CleengEntitlement(
+        CustomerKey(publisherId: 7, id: "42"), offerId: "S1",
+        holdings: CustomerPurchases(isKnown: true, purchases: purchases, grants: [grant]), publisher: Lab.publisher(),
+        now: TestPurchases.at(now))
+    }
+    #expect(found().accessGranted && found().expiresAt == TestPurchases.at(20))
+    #expect(found(purchase("1", expires: 5)).expiresAt == TestPurchases.at(20))
+    #expect(found(purchase("1", expires: 30)).expiresAt == TestPurchases.at(30))
+    #expect(!found(now: 20).accessGranted && found(now: 20).expiresAt == nil)
+    let tags = CleengEntitlement.tags(
+      CustomerKey(publisherId: 7, id: "42"), holdings: CustomerPurchases(isKnown: true, grants: [grant]),
+      publisher: Lab.publisher(), now: TestPurchases.at(10))
+    #expect(tags == ["sport", "video"])
+  }
+
   @Test func `tags are those of the offers in use, each once`() {
     func tags(_ purchases: Purchase...) -> [String] {
       CleengEntitlement.tags(
-        CustomerKey(publisherId: 7, id: "42"), purchases: purchases, publisher: Lab.publisher(),
+        CustomerKey(publisherId: 7, id: "42"), holdings: CustomerPurchases(isKnown: true, purchases: purchases),
+        publisher: Lab.publisher(),
         now: TestPurchases.at(10))
     }
     #expect(

@@ -29,7 +29,8 @@ struct SamePeriodTests {
     for facts in known { purchase.merge(T.evidence(.transaction(facts))) }
     purchase.owner = Owner(customerId: "42", subscriptionId: 1)
     (purchase.hadOwner, purchase.updatedAt) = (true, T.at(1))
-    let told = Entitlements.of(purchases: [purchase], rules: Self.publisher.accessRules(for: "42"), now: T.at(10))
+    let told = Entitlements.of(
+      purchases: [purchase], grants: [], rules: Self.publisher.accessRules(for: "42"), now: T.at(10))
     return CommitState(
       purchases: [purchase],
       customers: [

@@ -85,6 +85,7 @@ struct RouteTests {
     try expect("GET", prefix + ["customers"], "/customers")
     try expect("GET", prefix + ["customers", "a/b", "export"], "/customers/{customerId}/export", [.customerId: "a/b"])
     try expect("GET", prefix + ["audit"], "/audit")
+    try expect("GET", prefix + ["events"], "/events")
     for method in ["GET", "PUT"] {
       try expect(
         method, prefix + ["customers", "a/b", "consent"], "/customers/{customerId}/consent", [.customerId: "a/b"])
@@ -142,12 +143,12 @@ struct RouteTests {
     #expect(
       Set(Self.routes.all.map(\.label)) == [
         "register", "status", "transfer", "entitlements", "purchases", "purchase", "release", "customer", "audit",
-        "health", "webhook_subscriptions", "webhook_endpoints", "webhook_endpoints_enable",
+        "events", "health", "webhook_subscriptions", "webhook_endpoints", "webhook_endpoints_enable",
         "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",
         "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
-        "iaptic_subscription", "notifications", "consent", "refund_requests",
+        "iaptic_subscription", "notifications", "consent", "refund_requests", "grants",
       ])
   }
 

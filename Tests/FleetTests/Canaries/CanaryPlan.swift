@@ -27,6 +27,7 @@ struct CanaryPlan {
       "appStore.productionURL", "appStore.sandboxURL", "simulator.notifications.passwordFile",
       "customerTokens.secretFile", "notifications.sharedSecretHashes", "redis.sentinelPasswordFile",
       "customerTokens.keys.secretFile", "customerTokens.keys.publicKeyFile", "customerTokens.jwks.file", "tokens.name",
+      "traces.authorizationFile",
     ] { planted[name] = try Canary.text(name) }
     for name in [
       "tokenHashes", "doors.iaptic.apiKeyHashes", "doors.iaptic.secretKeyHashes", "doors.mbaasy.clientTokens",
@@ -58,7 +59,12 @@ struct CanaryPlan {
 
   /// The variables of the roles that work: they log everything.
   var environment: [String: String] {
-    ["COUNTERSIGN_LEDGER_KEYS_FILE": "canary-keys.json", "COUNTERSIGN_LOG_LEVEL": "debug"]
+    [
+      "COUNTERSIGN_LEDGER_KEYS_FILE": "canary-keys.json", "COUNTERSIGN_LOG_LEVEL": "debug",
+      // Nobody listens there: each batch of spans fails, and a line says so.
+      "COUNTERSIGN_TRACES_URL": "http://127.0.0.1:1/v1/traces", "COUNTERSIGN_TRACES_RATIO": "1",
+      "COUNTERSIGN_TRACES_AUTHORIZATION_FILE": "traces.authorizationFile.txt",
+    ]
   }
 
   @LoopActor
@@ -69,7 +75,8 @@ struct CanaryPlan {
     try write("canary-keys.json", keys(planted["ledger.keysFile"]!.bytes))
     // One byte too short, and the file of the wrong key.
     try write("broken-keys.json", keys(Array(planted["ledger.keysFile"]!.bytes.dropLast())))
-    for name in planted.keys where name.lowercased().hasSuffix("passwordfile") {
+    let files = ["passwordfile", "authorizationfile"]
+    for name in planted.keys where files.contains(where: name.lowercased().hasSuffix) {
       try write(name + ".txt", text(name) + "\n")
     }
     for name in ["customerTokens.keys.secretFile", "customerTokens.keys.publicKeyFile", "tokens.tokenFile"] {

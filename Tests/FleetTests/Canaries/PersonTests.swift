@@ -35,6 +35,7 @@ struct PersonTests {
     }
     #expect(try await register("1000000000001", "unknown") == 422)
     #expect(try await send("PUT", path, #"{"email":"\#(id)"}"#) == 201)
+    #expect(try await send("PUT", path + "2", #"{"email":"\#(id)"}"#) == 409)
     #expect(try await register("1000000000001", "good") == 202)
     _ = try await fleet.finished(["good"])
     #expect(try await register("1000000000002", "good") == 400)
@@ -110,6 +111,8 @@ struct PersonTests {
         try await eventually("jobs are dead") { caught.texts.map(\.place).contains("headers of \(jobs)") }
         try await caught.readRoles(Self.roles)
         try caught.readLogs()
+        let postgres = TestServers.current!.logFile(of: .postgres)
+        caught.add("postgres.log", Array(try Data(contentsOf: URL(filePath: postgres))))
         for consumer in dead { await consumer.stop() }
 
         let stays = caught.findings([person]).filter { line in

@@ -10,7 +10,7 @@ import Testing
 struct CommandHelpTests {
   @Test(arguments: [
     "gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate", "rekey",
-    "test-notification",
+    "test-notification", "health", "jobs", "dead", "subscribers", "export",
   ])
   func explainsItself(command: String) async throws {
     for arguments in [["--help"], ["--config", "/nowhere", "-h"]] {
@@ -53,6 +53,7 @@ struct CommandHelpTests {
 
   @Test(arguments: [
     ("", ["gateway", "jobs", "verify", "--version"]), ("ga", ["gateway"]), ("jobs ", ["list", "retry", "--cause"]),
+    ("dead ", ["list", "show", "retry", "bury", "erase", "--kind"]),
     ("jobs list --ca", ["--cause"]), ("verify --ba", ["--batch"]), ("gateway --config /etc/passw", ["/etc/passwd"]),
     ("nonsense --", []),
   ])
@@ -79,5 +80,32 @@ struct CommandHelpTests {
       """#)
     #expect(status == 0 && !text.contains("warning"), "\(text)")
     for command in ["gateway", "check-config", "completion"] { #expect(text.contains("\n       \(command)")) }
+  }
+
+  @Test(arguments: [
+    (["dead"], "needs an action"), (["dead", "nonsense"], "needs an action"),
+    (["dead", "retry"], "retry needs --kind"), (["dead", "show"], "show needs --kind"),
+    (["dead", "bury", "--kind", "jobs"], "bury needs a filter, or --all"),
+    (["dead", "list", "--kind", "cakes"], "--kind needs one of"),
+    (["dead", "list", "--cause", "x"], "--cause needs one of"),
+    (["dead", "list", "--customer", "kim"], "--customer needs --publisher"),
+    (["dead", "list", "--limit", "0"], "--limit needs a number"), (["dead", "list", "--id", ""], "--id needs"),
+    (["dead", "list", "--older-than", "15"], "--older-than needs a time"),
+    (["dead", "list", "--as", "a\nb"], "--as needs"),
+    (["dead", "erase", "--kind", "notifications"], "a notification names no customer"),
+    (["dead", "erase", "--cause", "malformed"], "erase takes no filter but"),
+    (["dead", "list", "--kind", "notifications", "--endpoint", "e"], "no --customer and no --endpoint"),
+    (["dead", "list", "--nonsense"], "unusable argument"), (["jobs", "bury"], "list, show or retry"),
+    (["jobs", "list", "--id", ""], "--id needs"), (["export"], "export needs"),
+    (["export", "--publisher", "x"], "--publisher needs"), (["export", "--output", ""], "--output needs"),
+  ])
+  func `a command says what is wrong with its arguments`(words: [String], expected: String) async throws {
+    let output = FileManager.default.temporaryDirectory.appending(path: "countersign-words-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let process = try ChildProcess(
+      Repository.products + "/countersign", words + ["--config", "/nowhere"], output: output.path)
+    #expect(try await process.ended() == 2)
+    let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
+    #expect(text.contains(expected), "\(text)")
   }
 }

@@ -38,11 +38,22 @@ struct MigrateCommandTests {
       let steps = SchemaStep.all.map { "\($0.number) (\($0.name))" }
       let lacks = "lacks steps \(steps.joined(separator: ", ")): run `countersign migrate`\n"
       #expect(missing.text.hasSuffix(lacks), "\(missing)")
+      let listed = try await migrate("--check", "--json", url: url)
+      let lines = SchemaStep.all.map { "{\"step\":\($0.number),\"name\":\"\($0.name)\",\"state\":\"missing\"}\n" }
+      #expect(listed.status == 1 && listed.text == lines.joined(), "\(listed)")
       let first = try await migrate(url: url)
       #expect(first.status == 0 && first.text == steps.map { "step \($0) applied\n" }.joined() + done)
       for again in [try await migrate(url: url), try await migrate("--check", url: url)] {
         #expect(again.status == 0 && again.text == done)
       }
+      let nothing = try await migrate("--check", "--json", url: url)
+      #expect(nothing.status == 0 && nothing.text.isEmpty, "\(nothing)")
+      try await LedgerDatabase.client(endpoint) { ledger in
+        _ = try await ledger.execute("UPDATE schema_steps SET name = 'else' WHERE number = 2")
+      }
+      let strange = try await migrate("--check", "--json", url: url)
+      let stranger = "{\"step\":2,\"name\":\"else\",\"state\":\"unknown\"}\n"
+      #expect(strange.status == 1 && strange.text == stranger, "\(strange)")
     }
   }
 
@@ -63,5 +74,7 @@ struct MigrateCommandTests {
     #expect(missing.status == 2 && missing.text.contains("ledger.url: is missing"), "\(missing)")
     let wrong = try await migrate("--cheque", url: TestServers.current!.ledgerURL(database: "countersign"))
     #expect(wrong.status == 2 && wrong.text.contains("unusable argument --cheque"), "\(wrong)")
+    let alone = try await migrate("--json", url: TestServers.current!.ledgerURL(database: "countersign"))
+    #expect(alone.status == 2 && alone.text.contains("--json needs --check"), "\(alone)")
   }
 }

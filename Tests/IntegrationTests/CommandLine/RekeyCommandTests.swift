@@ -19,7 +19,7 @@ struct RekeyCommandTests {
 
   /// - Parameter ids: of the keys in the file; `nil` for a configuration without a file.
   private func rekey(
-    _ ids: [String]?, _ endpoint: PostgresEndpoint, refusesPlain: Bool = false
+    _ ids: [String]?, _ endpoint: PostgresEndpoint, refusesPlain: Bool = false, options: [String] = []
   ) async throws -> (status: Int32, text: String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "countersign-rekey-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -31,7 +31,8 @@ struct RekeyCommandTests {
     let rule = refusesPlain ? #", "refusesPlainSecrets": true"# : ""
     try Data(#"{"ledger": {"url": "\#(url)"\#(file)\#(rule)}}"#.utf8).write(to: URL(filePath: folder + "/c.json"))
     let process = try ChildProcess(
-      Repository.products + "/countersign", ["rekey", "--config", folder + "/c.json"], output: folder + "/output")
+      Repository.products + "/countersign", ["rekey", "--config", folder + "/c.json"] + options,
+      output: folder + "/output")
     let status = try await process.ended()
     let text = String(decoding: try Data(contentsOf: URL(filePath: folder + "/output")), as: UTF8.self)
     for id in ids ?? [] { #expect(!text.contains(Base64.encode(key(id)))) }
@@ -68,6 +69,16 @@ struct RekeyCommandTests {
             countersign rekey: ledger.keysFile lacks the key older
 
             """)
+        let listed = try await rekey(["new", "old"], address, options: ["--json"])
+        #expect(
+          listed.status == 1
+            && listed.text == """
+              {"key":"new","state":"current","endpoints":2}
+              {"key":"older","state":"missing","endpoints":1}
+              countersign rekey: ledger.keysFile lacks the key older
+
+              """,
+          "\(listed)")
         let whole = try await rekey(["new", "old", "older"], address)
         #expect(
           whole.status == 0 && whole.text == "1 of 1 endpoints encrypted anew\nkey new: 3 endpoints\n\(free)",

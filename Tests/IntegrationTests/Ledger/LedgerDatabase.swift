@@ -27,9 +27,9 @@ enum LedgerDatabase {
 
   /// Starts a client, waits until it is ready, runs a body, and stops the client.
   static func client<R>(
-    _ endpoint: PostgresEndpoint, _ body: @LoopActor (PostgresClient) async throws -> R
+    _ endpoint: PostgresEndpoint, connections: Int = 1, _ body: @LoopActor (PostgresClient) async throws -> R
   ) async throws -> R {
-    let client = PostgresClient(endpoint, connections: 1)
+    let client = PostgresClient(endpoint, connections: connections)
     client.start()
     do {
       try await eventually("the client is ready") { client.isReady }

@@ -24,7 +24,7 @@ struct LedgerOfPurchases {
     }
   }
 
-  private init(_ client: PostgresClient) {
+  init(_ client: PostgresClient) {
     postgres = client
     commits = Commits(client, Commits.Settings(connections: 1, now: { Self.now }))
   }

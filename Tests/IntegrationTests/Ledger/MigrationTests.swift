@@ -65,7 +65,8 @@ struct MigrationTests {
       async let three = migrate(endpoint, steps)
       let lines = try await one + two + three
       // One of them may apply the first step, and another one the second.
-      #expect(lines.filter { $0.hasSuffix("applied") }.sorted() == all + ["step \(steps.count) (madeUp) applied"])
+      let applied = all + ["step \(steps.count) (madeUp) applied"]
+      #expect(lines.filter { $0.hasSuffix("applied") }.sorted() == applied.sorted())
       #expect(lines.count { $0 == done } == 3)
     }
   }

@@ -56,6 +56,7 @@ struct PoolerTests {
         var endpoint = try LedgerDatabase.endpoint("postgresql://countersign:x@127.0.0.1:\(port)/\(direct.database)")
         // As a role's, and as `needed` says.
         endpoint.idleInTransactionTimeout = .seconds(10)
+        endpoint.lockTimeout = .seconds(2)
         try await body(endpoint)
       } catch {
         let log = (try? Data(contentsOf: URL(filePath: folder + "/log"))).map { String(decoding: $0, as: UTF8.self) }

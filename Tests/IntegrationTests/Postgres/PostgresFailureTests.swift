@@ -48,6 +48,25 @@ struct PostgresFailureTests {
     return failure
   }
 
+  @Test func `a client that loses one of two connections tells that it can still run work`() async throws {
+    let changes = Mailbox<Bool>(of: "changes: whether the client can run work")
+    let client = PostgresClient(PostgresTestServer.endpoint!, connections: 2) { change in
+      if case .connected = change { changes.put(true) } else { changes.put(false) }
+    }
+    client.start()
+    _ = try await changes.wait(for: 1)
+    // A transaction within another one needs both connections.
+    let session = try await client.transaction { _ in
+      try await client.transaction { try await $0.query(pid)[0].int32(0) }
+    }
+    try await PostgresTestServer.with(connections: 1) { other in
+      _ = try await other.run(PostgresQuery("SELECT pg_terminate_backend($1)", [.int32(session)]))
+    }
+    let told = try await changes.wait(for: 3)
+    #expect(told == [true, false, true])
+    await client.stop()
+  }
+
   @Test func `a session that the server ends in a transaction is lost, and the client comes back`() async throws {
     try await PostgresTestServer.with(connections: 1) { postgres in
       try await PostgresTestServer.with(connections: 1) { other in

@@ -49,7 +49,11 @@ extension PostgresEndpoint {
     endpoint.connectTimeout = .seconds(300)
     endpoint.replyTimeout = .seconds(300)
     // A test that breaks the server is alone, and waits until the server forgets the transactions that it cut off.
-    if !TestServers.mayBreak { endpoint.idleInTransactionTimeout = .seconds(300) }
+    if !TestServers.mayBreak {
+      endpoint.idleInTransactionTimeout = .seconds(300)
+      // A commit that has waited for too long begins anew, and another one has its locks by then.
+      endpoint.lockTimeout = .seconds(300)
+    }
     return endpoint
   }
 }

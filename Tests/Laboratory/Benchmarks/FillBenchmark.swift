@@ -11,6 +11,8 @@ struct FillBenchmark {
   let backend: Backend
   /// The number of the registration of each subscription, from 1.
   var round = 1
+  /// When a sweep may take the job for lost; usually after the benchmark.
+  var sweepAfter = Backend.sweepAfter
 
   /// - Parameter perSecond: 0 registers as fast as possible. At a rate, a job's time counts from the moment when it
   ///   was due.
@@ -44,7 +46,7 @@ struct FillBenchmark {
   }
 
   private func register(_ job: Job) async throws {
-    let claim = try await backend.claims.take(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
+    let claim = try await backend.claims.take(job, checksCustomer: false, sweepAfter: sweepAfter)
     guard claim == .claimed else { throw Unexpected(description: "\(job.transactionId): \(claim)") }
     try await backend.publisher.publish(
       JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))

@@ -50,7 +50,10 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         seconds: arguments.number("--seconds", default: 3), count: count("--count", 1e12))
     case "strangers": result = try StrangersBenchmark().run()
     case "fill":
-      result = try await FillBenchmark(backend: backend(), round: count("--round", 1)).run(
+      result = try await FillBenchmark(
+        backend: backend(), round: count("--round", 1),
+        sweepAfter: .seconds(count("--sweep-after", Backend.sweepAfter / .seconds(1)))
+      ).run(
         count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),
         perSecond: arguments.number("--rate", default: 0))
     case "delete":

@@ -105,7 +105,7 @@ final class Chaos {
     try await RunningFleet.with(
       roles, overrides: environment, throughProxies: scenario.needsNetwork, hasStandby: scenario.needsStandby,
       // No two publishers have one credential, and the load's publisher has the doors.
-      hasDoors: scenario.hasOtherDoors,
+      hasDoors: scenario.hasOtherDoors, executable: scenario.earlier ?? RunningFleet.thisBuild,
       prepare: { fleet in
         try Chaos.writePublishers(scenario.publishers ?? size.publishers, scenario, fleet)
       },
@@ -131,7 +131,7 @@ final class Chaos {
       self?.history.calls.append(
         History.Call(
           time: call.time, environment: call.environment, endpoint: call.endpoint, transaction: call.transactionId,
-          retryAt: call.retryAt))
+          connection: call.connection, isReset: call.status == 0, retryAt: call.retryAt))
     }
     let pulse = Pulse { [unowned self] in history.stalls.append((unixMilliseconds(), $0)) }
     defer { pulse.stop() }

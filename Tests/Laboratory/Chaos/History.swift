@@ -54,6 +54,9 @@ struct History {
     let environment: String
     let endpoint: String
     let transaction: String
+    var connection = 0
+    /// Apple reset the connection in place of an answer.
+    var isReset = false
     /// From a 429: Apple forbids further calls before this time.
     var retryAt: Int64?
   }

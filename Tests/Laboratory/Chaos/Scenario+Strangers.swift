@@ -27,8 +27,13 @@ extension Scenario {
       }
     }
     var posted = 0
-    while chaos.goesOn {
-      for habit in StrangerHabit.allCases.shuffled(using: &chaos.random).prefix(4) {
+    // Each habit has come once before one comes again, and all of them come in the shortest run.
+    var deck: [StrangerHabit] = []
+    while chaos.goesOn || posted * 4 < StrangerHabit.allCases.count {
+      if deck.isEmpty { deck = StrangerHabit.allCases.shuffled(using: &chaos.random) }
+      let drawn = deck.prefix(4)
+      deck.removeFirst(drawn.count)
+      for habit in drawn {
         let gateway = Chaos.gateways.randomElement(using: &chaos.random)!
         try crowd.send(habit, to: gateway)
         chaos.injected("\(habit) at \(gateway)")
@@ -83,11 +88,30 @@ extension Chaos {
   /// Posts a notification as Apple does. It must be taken while the strangers are there.
   fileprivate func postNotification(_ number: Int, to gateway: String) async throws {
     let text = try await fleet.minted("notification/10099\(90_000_000 + number)?type=DID_RENEW")
-    let answer = try await fleet.send(
-      "POST", fleet.url("/apple/notifications", gateway: gateway), [("Content-Type", "application/json")],
-      "{\"signedPayload\":\"\(text)\"}", freshly: true)
+    let sentAt = unixMilliseconds()
+    let answer: HTTPClientResponse
+    do {
+      answer = try await fleet.send(
+        "POST", fleet.url("/apple/notifications", gateway: gateway), [("Content-Type", "application/json")],
+        "{\"signedPayload\":\"\(text)\"}", freshly: true)
+    } catch {
+      let stalls = history.stalls.filter { $0.time >= sentAt }.map { "\($0.milliseconds) ms" }
+      throw ScenarioFailure(
+        description: "a genuine notification was not answered within \(unixMilliseconds() - sentAt) ms: \(error); "
+          + "meanwhile this process stalled for \(stalls); \(await cuts(of: gateway))")
+    }
     guard answer.status == 200 else {
       throw ScenarioFailure(description: "a genuine notification was answered with \(answer.status)")
     }
+  }
+
+  /// The connections that a gateway has cut, by cause.
+  private func cuts(of gateway: String) async -> String {
+    let name = "countersign_http_connections_cut_total"
+    guard let answer = try? await fleet.send("GET", "http://\(fleet.roles[gateway]!.address)/metrics") else {
+      return "\(gateway) does not answer"
+    }
+    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix(name + "{") }
+    return "\(gateway) has cut \(lines.map { $0.dropFirst(name.count) })"
   }
 }

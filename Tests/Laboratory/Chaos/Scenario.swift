@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import FoundationEssentials
 import Glibc
 
 /// One row of the fault table: the fault, the configuration of the fleet, and the expectations.
@@ -17,6 +18,8 @@ struct Scenario {
   var confined: TestServers.Server?
   /// Whether a node of RabbitMQ must have a network of its own, which only root can make.
   var needsPartition = false
+  /// Whether the fleet begins with the roles of an earlier build.
+  var needsEarlier = false
   /// Which servers it needs.
   var place = Place.alone
   /// The publishers of the load, if it needs another number than the run's size has.
@@ -70,8 +73,8 @@ struct Scenario {
   ]
 
   static let all: [Scenario] =
-    processes + servers + ledger + disks + [badSubscriber, strangers, crowd, network] + apple + jobs + [fatal]
-    + clusters
+    processes + [upgrade] + servers + ledger + disks + [badSubscriber, strangers, crowd, collector, network] + apple
+    + jobs + [fatal] + clusters
 
   /// The scenarios for servers with several nodes of each kind, or with one.
   static func fitting(cluster: Bool) -> [Scenario] { all.filter { $0.place != (cluster ? .alone : .cluster) } }
@@ -81,10 +84,18 @@ struct Scenario {
     fitting(cluster: TestServers.current?.isCluster == true).filter { !$0.lacksRights }
   }
 
-  /// Whether only root could do it: only root makes the networks of nodes, and mounts small disks.
+  /// Whether it lacks what not every run has: only root makes the networks of nodes and mounts small disks, and an
+  /// upgrade needs an earlier build.
   var lacksRights: Bool {
     needsPartition && TestServers.current?.canPartition != true || confined != nil && geteuid() != 0
+      || needsEarlier && Self.earlierBuild == nil
   }
+
+  /// The executable with which the fleet begins; `nil` for this build's.
+  var earlier: String? { needsEarlier ? Self.earlierBuild : nil }
+
+  /// The executable of an earlier commit: `ops/chaos --from COMMIT` builds it.
+  static let earlierBuild = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_EARLIER"]
 
   /// The servers that a scenario needs.
   enum Place {

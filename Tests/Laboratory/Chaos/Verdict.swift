@@ -259,7 +259,7 @@ struct Verdict {
   // MARK: Apple's budget
 
   private mutating func judgeCalls() {
-    let kinds = Dictionary(grouping: history.calls) { "\($0.environment) \($0.endpoint)" }
+    let kinds = Dictionary(grouping: heardCalls) { "\($0.environment) \($0.endpoint)" }
     for (kind, calls) in kinds {
       let isSandbox = calls[0].environment == "sandbox"
       let limit = isSandbox ? max(1, expectations.callsPerSecond / 10) : expectations.callsPerSecond
@@ -277,6 +277,17 @@ struct Verdict {
           "\(forbidden.count) calls of \(kind) that a 429 had forbidden: \(forbidden.prefix(10).joined(separator: "; "))"
         )
       }
+    }
+  }
+
+  /// The calls, without each 429 that the fleet cannot know: a reset of its connection, for the sake of another call,
+  /// came before the client had surely read it.
+  private var heardCalls: [History.Call] {
+    let resets = history.calls.filter(\.isReset).reduce(into: [:]) { $0[$1.connection] = $1.time }
+    return history.calls.map { call in
+      var call = call
+      if let reset = resets[call.connection], reset - call.time < Self.pauseNotice { call.retryAt = nil }
+      return call
     }
   }
 

@@ -141,7 +141,9 @@ public struct LedgerCheck {
       let changes = times.map { time in
         EntitlementChange.between(
           told: customer.told,
-          now: Entitlements.of(purchases: owned[customer.key] ?? [], rules: rules, now: time))
+          now: Entitlements.of(
+            purchases: owned[customer.key] ?? [], grants: ledger.grants.filter { $0.customer == customer.key },
+            rules: rules, now: time))
       }
       guard changes.allSatisfy({ !$0.isEmpty }) else { continue }
       for change in changes[0] {

@@ -8,7 +8,7 @@ import Postgres
 import TestSupport
 
 extension RunningFleet {
-  /// Creates the fleet's database with the schema of this build.
+  /// Creates the fleet's database with the schema of its executable.
   func createLedger() async throws {
     try await TestServers.current!.createDatabase(database)
     _ = try await command(["migrate"])
@@ -21,7 +21,7 @@ extension RunningFleet {
     let log = folder + "/\(words[0]).log"
     try? FileManager.default.removeItem(atPath: log)
     let process = try ChildProcess(
-      Repository.products + "/countersign", words + ["--config", folder + "/countersign.json"],
+      executable, words + ["--config", folder + "/countersign.json"],
       environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }, output: log)
     let status = try await process.ended()
     let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""

@@ -14,6 +14,8 @@ public import TestSupport
 /// A whole fleet for one test: the roles as processes, against the shared servers, with names of its own in them.
 @LoopActor
 public final class RunningFleet {
+  /// The executable of this build.
+  public nonisolated static let thisBuild = Repository.products + "/countersign"
   public nonisolated static let publisher: Int64 = 1001
   public nonisolated static let openPublisher: Int64 = 1002
   public nonisolated static let inactivePublisher: Int64 = 1003
@@ -78,6 +80,8 @@ public final class RunningFleet {
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
   private let overrides: [String: String]
+  /// The executable of the roles that start from now on. A test of an upgrade changes it.
+  public var executable: String
   let hasStandby: Bool
   let hasDoors: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
@@ -96,17 +100,18 @@ public final class RunningFleet {
   ///   - hasStandby: whether the URL of the ledger names its standby too.
   ///   - hasDoors: whether ``publisher`` has opened the four doors. Each of them makes events of its own.
   ///   - lifeMonth: how long a month of the simulator's lives takes.
+  ///   - executable: that of the roles and of the ledger's migration.
   ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
     overrides: [String: String] = [:], throughProxies: Bool = false, hasStandby: Bool = false,
-    hasDoors: Bool = true, lifeMonth: Duration = .seconds(60),
+    hasDoors: Bool = true, lifeMonth: Duration = .seconds(60), executable: String = thisBuild,
     prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
     _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
     let fleet = try await RunningFleet(
       overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors,
-      lifeMonth: lifeMonth)
+      lifeMonth: lifeMonth, executable: executable)
     fleet.mayRepair = throughProxies || breaks(overrides)
     do {
       try await fleet.createLedger()
@@ -126,9 +131,11 @@ public final class RunningFleet {
   }
 
   private init(
-    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool, lifeMonth: Duration
+    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool, lifeMonth: Duration,
+    executable: String
   ) async throws {
     self.overrides = overrides
+    self.executable = executable
     self.hasStandby = hasStandby
     self.hasDoors = hasDoors
     prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
@@ -161,7 +168,8 @@ public final class RunningFleet {
     try writeConfiguration(secret: secret)
     let (topology, queue) = (topology, prefix + ".subscriber")
     subscriber = AMQPConsumer(
-      { TestServers.current!.rabbitmq }, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
+      { TestServers.current!.rabbitmq }, name: "subscriber", queue: queue, prefetch: 100,
+      probe: AMQPProbe(queue: topology.probe), onChange: { _ in },
       declare: { channel in
         try await topology.declare(on: channel)
         try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
@@ -233,7 +241,7 @@ public final class RunningFleet {
     environment.merge(try network?.environment(of: name) ?? [:]) { $1 }
     environment.merge(more) { $1 }
     let process = try ChildProcess(
-      Repository.products + "/countersign", [role, "--config", folder + "/countersign.json"],
+      executable, [role, "--config", folder + "/countersign.json"],
       environment: environment, output: log)
     roles[name] = RoleProcess(process: process, log: log)
     logs.append(log)

@@ -120,6 +120,9 @@ public struct TestServers: Sendable {
   /// A file of the servers' certificates: `ca.pem`, `ca.key`, `client.pem` or `client.key`.
   public func certificateFile(_ name: String) -> String { Self.file(name, in: folder) }
 
+  /// The log of a server, with that of its earlier starts.
+  public func logFile(of server: Server) -> String { "\(folder)/\(server.rawValue).log" }
+
   /// The URL of RabbitMQ for a role.
   ///
   /// - Parameter port: perhaps of a proxy; `nil` means the server's own.
@@ -225,11 +228,21 @@ extension TestServers {
   /// Starts the member of a stalled queue again.
   public func unstall(queue: String) async throws { try await run("unstall", queue) }
 
+  /// Makes a base backup of the ledger, and archives its WAL from now on.
+  public func backUpLedger() async throws { try await run("back-up") }
+  /// Kills the ledger, and brings it back from the backup as it was at a time, in milliseconds since 1970.
+  public func restoreLedger(to time: Int64) async throws { try await run("restore", rfc3339(milliseconds: time)) }
+
   /// Makes the standby the ledger's primary server. The old one must be down.
   public func promoteStandby() async throws { try await run("promote") }
 
   /// The node of RabbitMQ that leads a quorum queue.
-  public func leader(of queue: String) async throws -> Server { try await server("leader", queue) }
+  ///
+  /// - Parameter node: another node than this one is asked.
+  public func leader(of queue: String, besides node: Server? = nil) async throws -> Server {
+    if let node { return try await server("leader", queue, node.rawValue) }
+    return try await server("leader", queue)
+  }
   /// The node of Redis that the sentinels call the primary.
   public func primary() async throws -> Server { try await server("primary") }
 
@@ -318,7 +331,7 @@ extension TestServers {
 
   /// The verbs of ops/servers that others notice.
   private static let breaking: Set<String> = [
-    "start", "stop", "kill", "pause", "resume", "wipe", "confine", "fill", "alarm", "promote", "cut",
+    "start", "stop", "kill", "pause", "resume", "wipe", "confine", "fill", "alarm", "promote", "cut", "restore",
   ]
 
   private func run(_ verb: String, _ names: String...) async throws {

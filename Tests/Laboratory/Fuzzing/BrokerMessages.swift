@@ -2,6 +2,7 @@ import CRabbitMQ
 import Domain
 import Doors
 import Formats
+import JSON
 import Ledger
 
 @testable import AMQP
@@ -14,7 +15,8 @@ enum BrokerMessages {
   private static let headers = [
     JobMessage.attemptHeader, JobMessage.redeliveredHeader, JobMessage.dueHeader, JobMessage.parksHeader,
     "countersign-endpoint", "countersign-round", "countersign-planned", "countersign-misses", "countersign-waited",
-    "traceparent", "version", "cloudEvents_time",
+    JobMessage.reasonHeader, JobMessage.causeHeader, JobMessage.buriedHeader, "traceparent", "version",
+    "cloudEvents_time", "cloudEvents_source",
   ]
 
   static func run(_ input: [UInt8]) {
@@ -47,6 +49,7 @@ enum BrokerMessages {
     _ = JobMessage.putOff(message) { "q\($0)" }
     _ = JobMessage.dead(message, reason: "r", queue: "q")
     _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.result)
+    readDead(message)
     guard var delivery = try? Delivery(message) else { return }
     _ = (
       DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.parking(delivery.parks), delivery.notification
@@ -61,6 +64,22 @@ enum BrokerMessages {
     delivery.misses += 1
     delivery.waited += 86_400_000
     _ = delivery.message(queue: "q", reason: "r")
+  }
+
+  /// As an operator's command looks at it.
+  private static func readDead(_ message: AMQPDelivery) {
+    var filter = DeadFilter()
+    (filter.app, filter.customer, filter.olderThan) = ("com.example.app", "kim", .seconds(1))
+    for kind in DeadMessage.Kind.allCases {
+      let dead = DeadMessage(kind, message)
+      _ = filter.matches(dead, at: now) { _ in ["com.example.app"] }
+      _ = (dead.isErased { _ in now }, dead.names("kim"))
+      _ = dead.retry(in: Topology(prefix: "q"), doors: DoorRegistry.catalog, isDisabled: false) { "q\($0)" }
+      for naming in [PersonNaming.hash, .plain, .none] {
+        var json = JSONWriter()
+        dead.write(to: &json, position: 1, naming)
+      }
+    }
   }
 
   private static func readFrames(_ input: [UInt8]) {

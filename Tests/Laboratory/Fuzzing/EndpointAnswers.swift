@@ -34,7 +34,7 @@ enum EndpointAnswers {
   ) {
     var ending = WebhookAttempt.Ending()
     ending.status = status
-    ending.retryAfter = RetryAfter.wait(retryAfter, now: now)
+    ending.retryAfter = EndpointRetryAfter.wait(retryAfter, now: now)
     ending.answer = answer
     let step = ending.step(number: attempt, jitter: 1.2, schedule: [.seconds(5), .seconds(604_800)])
     guard

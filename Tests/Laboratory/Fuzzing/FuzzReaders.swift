@@ -4,6 +4,7 @@ import Crypto
 import Domain
 import EventLoop
 import HTTPServer
+import Ledger
 import Observability
 import Transport
 
@@ -56,12 +57,13 @@ enum FuzzReaders {
   private static func readHead(_ request: HTTPServerRequest) {
     _ = try? authenticator.caller(of: request)
     _ = ClientAddress.of(peer: "127.0.0.1", forwardedFor: request.headers.map(\.value), behind: proxies)
-    _ = TraceParent(continuing: request.header("traceparent"))
+    _ = TraceParent(of: request.header("traceparent"))
   }
 
   private static func readQuery(_ request: HTTPServerRequest) {
     if let page = try? PageRequest(request, others: request.query.map(\.name)), let cursor = page.cursor {
       _ = EndpointCursor(cursor)
+      _ = Grants.Place(cursor: cursor)
     }
     _ = try? AuditRequest(request)
     _ = try? requestedEmail(request)
@@ -73,6 +75,9 @@ enum FuzzReaders {
     _ = try? requestedCustomer("42", request)
     _ = try? requestedWish(request)
     _ = try? requestedConsent(request, now: now)
+    _ = try? requestedGrant(
+      request, customer: CustomerKey(publisherId: 7, id: "42"), fresh: GrantId(random: Array(repeating: 1, count: 16)),
+      now: now)
     if let body = try? jsonBody(request) {
       let addresses = WebhookAddress()
       _ = try? EndpointRequest(changes: body, addresses, DoorRegistry.catalog)

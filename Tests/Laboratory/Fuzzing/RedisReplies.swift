@@ -32,7 +32,7 @@ enum RedisReplies {
 
   private static func read(_ text: String) {
     _ = Claim(encoded: text).map(\.encoded)
-    if let route = Route(text) {
+    if let route = AppleRoute(text) {
       _ = (route.text, route.lasting)
       if let answers = route.answers { _ = KeptAnswers(answers, of: "s", attempt: 1, now: now)?.text }
     }

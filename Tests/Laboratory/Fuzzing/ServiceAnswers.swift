@@ -20,7 +20,7 @@ enum ServiceAnswers {
       body: Array(parts.rest))
     let error = AppStoreAPIError(response, endpoint: .transactionInfo, now: now)
     if case .rateLimited(let time?) = error.kind {
-      precondition((now...now + RetryAfter.longestWait).contains(time), "a pause without an end")
+      precondition((now...now + AppleRetryAfter.longestWait).contains(time), "a pause without an end")
     }
     _ = (error.description, error.code, AppleCorrelation(response))
     _ = KeySetFetch.maxAge(field)

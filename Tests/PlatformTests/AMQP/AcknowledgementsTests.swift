@@ -40,4 +40,15 @@ struct AcknowledgementsTests {
     let second = acknowledgements.take()
     #expect(second.isEmpty)
   }
+
+  @Test func `everything up to a tag is given back once`() {
+    var acknowledgements = Acknowledgements()
+    for tag in UInt64(1)...4 { acknowledgements.delivered(tag) }
+    let isPlanned = acknowledgements.acknowledge(1)
+    #expect(isPlanned)
+    let given = [1, 3, 3].map { acknowledgements.returnAll(upTo: $0) }
+    #expect(given == [false, true, false])
+    let taken = [2, 3, 4].map { acknowledgements.acknowledge($0) }
+    #expect(taken == [false, false, true])
+  }
 }

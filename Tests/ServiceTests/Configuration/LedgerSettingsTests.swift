@@ -80,7 +80,8 @@ struct LedgerSettingsTests {
         try mistakes("bad.pem", [user])
           == ["countersign.json: ledger.caFile: the file bad.pem holds no certificate in PEM"])
       #expect(
-        try mistakes("nope.pem", [user]) == ["countersign.json: ledger.caFile: the file nope.pem cannot be read"])
+        try mistakes("nope.pem", [user])
+          == ["countersign.json: ledger.caFile: the file nope.pem cannot be read: there is no such file"])
     }
     #expect(try mistakes("nope.pem", []) == [])
   }

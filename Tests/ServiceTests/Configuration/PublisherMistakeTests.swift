@@ -23,14 +23,18 @@ struct PublisherMistakeTests: PublisherSuite {
 
   /// An endpoint for an unknown topic would get no events, and its owner would not learn why.
   @Test(arguments: [
-    #"["inappPurchaseSyncResults"]"#, "[]", #"["inappPurchaseSyncResult", "inappPurchaseSyncResult"]"#,
+    (
+      #"["inappPurchaseSyncResults"]"#, #"has "inappPurchaseSyncResults", "#, "; did you mean inappPurchaseSyncResult?"
+    ), (#"["x"]"#, #"has "x", "#, ""), ("[]", "", ""),
+    (#"["inappPurchaseSyncResult", "inappPurchaseSyncResult"]"#, "", ""),
   ])
-  func otherTopics(topics: String) throws {
+  func otherTopics(topics: String, before: String, after: String) throws {
     try folder.write("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", to: "publishers/webhook.secret")
     let webhook = #"{"id": "w", "url": "https://h/x", "secretFile": "webhook.secret", "topics": \#(topics)}"#
     let expected = DoorCatalog([]).topicsExpectation
     #expect(
-      try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: topics: \(expected)"])
+      try mistakes(#""webhooks": [\#(webhook)]"#)
+        == ["publishers/a.json: webhooks[0]: topics: \(before)\(expected)\(after)"])
   }
 
   @Test func shortSecret() throws {
@@ -123,18 +127,25 @@ struct PublisherMistakeTests: PublisherSuite {
     #expect(
       try mistakes(#""apps": [\#(app)]"#)
         == [
-          "publishers/a.json: apps[0]: privateKeyFile: the file that it names cannot be read; it was looked "
-            + "for in publishers"
+          "publishers/a.json: apps[0]: privateKeyFile: the file that it names cannot be read: there is no such file; "
+            + "it was looked for in publishers"
         ])
   }
 
-  @Test func keyFileWithoutAKey() throws {
-    try folder.write("no key", to: "publishers/key.p8")
+  @Test(arguments: [
+    ("no key", "holds no key in PEM"), (" \n", "is empty"), ("-----BEGIN CERTIFICATE-----\nx", "holds a certificate"),
+    ("-----BEGIN PUBLIC KEY-----\nx", "holds a public key"),
+    ("-----BEGIN EC PRIVATE KEY-----\nx", "holds a key in another form"),
+    ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nx", "holds a key with a passphrase"),
+    ("-----BEGIN PRIVATE KEY-----\nx", "ends too early"),
+    ("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n", "holds another kind of key, or a damaged one"),
+  ])
+  func keyFileWithoutAKey(text: String, problem: String) throws {
+    try folder.write(text, to: "publishers/key.p8")
     let mistakes = try mistakes(#""apps": [\#(Self.app)]"#)
     #expect(mistakes.count == 1)
-    #expect(
-      mistakes.first?.hasPrefix(
-        "publishers/a.json: apps[0]: privateKeyFile: expected a PKCS#8 P-256 private key in PEM: ") == true)
+    let start = "publishers/a.json: apps[0]: privateKeyFile: the file \(problem); expected the .p8 file of "
+    #expect(mistakes.first?.hasPrefix(start) == true, "\(mistakes)")
   }
 
   @Test func appMistakes() throws {
@@ -289,6 +300,7 @@ struct PublisherMistakeTests: PublisherSuite {
     let error = #expect(throws: ConfigurationError.self) {
       try folder.loader().publishers(in: folder.path + "/missing")
     }
-    #expect(error?.description == "\(folder.path)/missing: publishers.folder: the folder cannot be read")
+    let problem = "publishers.folder: the folder cannot be read: there is no such folder"
+    #expect(error?.description == "\(folder.path)/missing: \(problem)")
   }
 }

@@ -30,6 +30,8 @@ struct PublisherTokenTests {
 
   // MARK: Publishers' tokens
 
+  private static let allScopes = #"["register", "read", "endpoints", "admin", "grants"]"#
+
   private static func token(_ more: String = "", name: String = "billing", scopes: String = #"["read"]"#) -> String {
     #"{"name": "\#(name)", "scopes": \#(scopes)\#(more)}"#
   }
@@ -39,7 +41,7 @@ struct PublisherTokenTests {
     let publisher = try publisher(
       """
       "tokenHashes": ["\(Self.other)", "\(Self.other)"], "tokens": [
-        \(Self.token(#", "tokenHash": "\#(Self.hash)""#, scopes: #"["register", "read", "endpoints", "admin"]"#)),
+        \(Self.token(#", "tokenHash": "\#(Self.hash)""#, scopes: Self.allScopes)),
         \(Self.token(#", "tokenFile": "token""#, name: "App.Store_1-x", scopes: #"["read", "register"]"#))]
       """)
     #expect(
@@ -59,7 +61,7 @@ struct PublisherTokenTests {
       try mistake(Self.token(#", "tokenHash": "hunter2""#)) == [
         "tokens[0]: tokenHash: expected 64 hexadecimal digits, the SHA-256 of a token and not the token"
       ])
-    let list = "expected a list of register, read, endpoints, admin, at least one of them and none twice"
+    let list = "expected a list of register, read, endpoints, admin, grants, at least one of them and none twice"
     for scopes in ["[]", #"["Read"]"#, #"["read", "read"]"#, #"["read", "write"]"#] {
       #expect(try mistake(Self.token(good, scopes: scopes)) == ["tokens[0]: scopes: \(list)"], "\(scopes)")
     }
@@ -72,7 +74,9 @@ struct PublisherTokenTests {
         ], "\(name)")
     }
     #expect(try mistake(#"{"scopes": ["read"]\#(good)}"#) == ["tokens[0]: name: is missing, expected a string"])
-    #expect(try mistake(Self.token(good + #", "scope": "x""#)) == ["tokens[0]: scope: is no key of this file"])
+    #expect(
+      try mistake(Self.token(good + #", "scope": "x""#))
+        == ["tokens[0]: scope: is no key of this file; did you mean scopes?"])
     #expect(try mistakes(#""tokens": {}"#) == ["tokens: is an object, expected an array of objects"])
   }
 

@@ -135,7 +135,7 @@ struct SettingsTests {
         "countersign.json: simulator.notifications.version: is 3, expected a whole number from 1 to 2",
         "countersign.json: log.level: is \"loud\", expected one of debug, info, warning, error",
         "countersign.json: more: is no key of this file",
-        "countersign.json: worker.concurency: is no key of this file",
+        "countersign.json: worker.concurency: is no key of this file; did you mean worker.concurrency?",
       ])
   }
 
@@ -148,16 +148,16 @@ struct SettingsTests {
         "countersign.json: empty: is no key of this file",
         "countersign.json: other.a.b: is no key of this file",
         "countersign.json: rabbitmq.url: is no key of this file",
-        "countersign.json: redis.Url: is no key of this file",
+        "countersign.json: redis.Url: is no key of this file; did you mean redis.url?",
         "countersign.json: worker: is a number, expected an object",
       ])
   }
 
   @Test(arguments: [
-    ("", "countersign.json: is not JSON: the end is unexpected"),
-    ("{", "countersign.json: is not JSON: the end is unexpected"),
-    ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1 is unexpected"),
-    ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12 is unexpected"),
+    ("", "countersign.json: is not JSON: the file is empty"),
+    ("{", "countersign.json: is not JSON: it ends too early"),
+    ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1: '}' is unexpected; drop the comma"),
+    ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12: the byte 239 is unexpected"),
     ("[]", "countersign.json: is an array, expected a JSON object"),
     ("5", "countersign.json: is a number, expected a JSON object"),
   ])
@@ -169,7 +169,7 @@ struct SettingsTests {
 
   @Test func missingFile() {
     let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
-    #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read")
+    #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read: there is no such file")
   }
 
   /// A variable holds text only; in the file a number is a number.
@@ -224,9 +224,9 @@ struct SettingsTests {
     let missing = text(#"["good.pem", "nope.der"]"#, "nope.pem", "nowhere/nope.pem")
     #expect(
       try fileMistakes(missing, all) == [
-        "countersign.json: appStore.rootFiles: the file nope.der cannot be read",
-        "countersign.json: appStore.caFile: the file nope.pem cannot be read",
-        "countersign.json: notifier.caFile: the file nowhere/nope.pem cannot be read",
+        "countersign.json: appStore.rootFiles: the file nope.der cannot be read: there is no such file",
+        "countersign.json: appStore.caFile: the file nope.pem cannot be read: there is no such file",
+        "countersign.json: notifier.caFile: the file nowhere/nope.pem cannot be read: there is no such file",
       ])
     #expect(
       try fileMistakes(text(#"["bad.pem", "bad.der"]"#, "bad.pem", "good.der"), all) == [
@@ -241,7 +241,7 @@ struct SettingsTests {
     #expect(try fileMistakes(missing, [.notifier]).count == 1)
     #expect(
       try fileMistakes("{}", all, ["COUNTERSIGN_NOTIFIER_CA_FILE": "nope.pem"]) == [
-        "environment: COUNTERSIGN_NOTIFIER_CA_FILE: the file nope.pem cannot be read"
+        "environment: COUNTERSIGN_NOTIFIER_CA_FILE: the file nope.pem cannot be read: there is no such file"
       ])
   }
 
@@ -311,7 +311,7 @@ struct SettingsTests {
         "environment: COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS: is \"yes\", expected true or false",
         "environment: COUNTERSIGN_LOG_LEVEL: is \"INFO\", expected one of debug, info, warning, error",
         "environment: COUNTERSIGN_: overrides no key",
-        "environment: COUNTERSIGN_WORKER_CONCURENCY: overrides no key",
+        "environment: COUNTERSIGN_WORKER_CONCURENCY: overrides no key; did you mean COUNTERSIGN_WORKER_CONCURRENCY?",
       ])
   }
 
@@ -342,7 +342,7 @@ struct SettingsTests {
       #"{"rabbitmq": {"passwordFile": "missing"}}"#, ["COUNTERSIGN_REDIS_PASSWORD_FILE": "binary"])
     #expect(
       mistakes == [
-        "countersign.json: rabbitmq.passwordFile: the file that it names cannot be read; it was looked for in ",
+        "countersign.json: rabbitmq.passwordFile: the file that it names cannot be read: there is no such file; it was looked for in ",
         "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file that it names is no text in UTF-8",
       ])
   }

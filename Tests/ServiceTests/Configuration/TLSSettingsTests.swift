@@ -91,7 +91,7 @@ struct TLSSettingsTests {
     #expect(try mistakes("ca.pem", "own.pem", "own.key", for: .gateway) == [])
     #expect(
       try mistakes("none.pem", "own.pem", "own.key", for: .worker) == [
-        "countersign.json: redis.caFile: the file none.pem cannot be read"
+        "countersign.json: redis.caFile: the file none.pem cannot be read: there is no such file"
       ])
     let text = try mistakes("ca.pem", "text.pem", "own.key", for: .notifier)
     #expect(text.count == 1 && text[0].contains("could not read the certificate in text.pem"))

@@ -1,5 +1,6 @@
 """What Schemathesis cannot know of the API from docs/reference/openapi.yaml."""
 import base64
+import datetime
 import functools
 import itertools
 import os
@@ -33,6 +34,12 @@ def before_call(context, case, kwargs):
     receipt = case.body.get("receipt") if isinstance(case.body, dict) else None
     if isinstance(receipt, dict) and isinstance(receipt.get("receiptData"), str) and receipt["receiptData"]:
         receipt["receiptData"] = RECEIPT
+    # What Apple takes depends on the product of the request, and the file cannot say that: no request is answered.
+    if case.path == "/refund-requests/{refundRequestId}":
+        if re.fullmatch(r"rfr_[0-9a-f]{32}", str((case.path_parameters or {}).get("refundRequestId"))):
+            case.path_parameters["refundRequestId"] = "rfr_" + "0" * 32
+    if case.path.endswith("/grants"):
+        give(case)
     if case.path.startswith("/Client/"):
         play(case)
     if case.path in NOTIFICATIONS:
@@ -77,6 +84,17 @@ def play(case):
         case.body.pop("ReceiptData", None)
         case.body |= {"JwsReceiptData": minted("jws/1000000000000017"), "PurchasePrice": 999, "CurrencyCode": "USD"}
     case.body.pop("CatalogVersion", None)
+
+
+def give(case):
+    """Lets a good grant end in the future, and give an offer that exists: the file can say neither."""
+    if case.meta is not None and case.meta.generation.mode.is_negative or not isinstance(case.body, dict):
+        return
+    if "expiresAt" in case.body:
+        end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=30)
+        case.body["expiresAt"] = end.isoformat(timespec="seconds")
+    if "offerId" in case.body:
+        case.body["offerId"] = "S123123123_US"
 
 
 def notify(case):

@@ -1,9 +1,11 @@
 """The alert rules name metrics that exist, and each one names a runbook."""
 import pathlib
+import re
 import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+TRIALS = ROOT / "ops" / "development" / "runbooks"
 sys.path.insert(0, str(ROOT / "ops"))
 
 from development import alerts  # noqa: E402
@@ -17,6 +19,19 @@ class Alerts(unittest.TestCase):
         # Helm reads no file outside of its chart.
         copy = ROOT / "ops" / "kubernetes" / "countersign" / "files" / "alerts.yml"
         self.assertTrue(copy.read_bytes() == alerts.RULES.read_bytes(), f"cp {alerts.RULES} {copy}")
+
+    def test_the_page_says_of_each_alert_whether_it_was_tried(self):
+        page = (ROOT / "docs" / "operate" / "alerts.md").read_text()
+        tried, rest = page[page.index("| what was broken"):].split("These alerts were not tried")
+        names = {name for row in tried.splitlines()[2:] if row.startswith("|")
+                 for name in re.findall(r"`(\w+)`", row.split(" | ")[1])}
+        others = set(re.findall(r"`Countersign(\w+)`", rest))
+        self.assertEqual(names & others, set())
+        known = {rule["alert"].removeprefix("Countersign") for rule in alerts.rules_of(alerts.RULES.read_text())}
+        self.assertEqual(names | others, known)
+        trials = "".join(path.read_text() for path in TRIALS.glob("*.py"))
+        fired = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"stage\.fires\((.*)\)", trials))))
+        self.assertEqual(names, fired)
 
     def test_an_unknown_metric_is_found(self):
         rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"

@@ -97,6 +97,11 @@ class Comparing(unittest.TestCase):
             with self.subTest(one):
                 self.assertFalse(fits(one, other))
 
+    def test_a_slow_machine_prints_more(self):
+        printed = "Starting …\n  still waiting: their logs are .countersign/run/*.log\n  ready after 17.9 s\n"
+        self.assertTrue(fits("Starting …\n  ready after 3.1 s\n", printed))
+        self.assertFalse(fits("Starting …\n  ready after 3.1 s\n", printed + "failed: still waiting: no\n"))
+
     def test_of_an_http_head_the_shown_fields_count(self):
         printed = "HTTP/1.1 202 Accepted\r\nDate: x\r\nLocation: /a\r\nContent-Length: 2\r\n\r\n{}"
         self.assertTrue(fits("HTTP/1.1 202 Accepted\nLocation: /a\n\n{}", printed))

@@ -22,7 +22,7 @@ class Help(unittest.TestCase):
     """--help prints help, and neither installs nor builds."""
 
     def test_every_script(self):
-        for name in ("run", "test", "bench", "chaos", "fuzz", "install", "servers", "receiver"):
+        for name in ("run", "test", "bench", "chaos", "fuzz", "image", "install", "release", "servers", "receiver"):
             with self.subTest(name), tempfile.TemporaryDirectory() as scratch:
                 folder, marker = pathlib.Path(scratch), pathlib.Path(scratch) / "called"
                 for tool in ("swift", "dpkg-query", "apt-get"):

@@ -12,7 +12,8 @@ FORMS = {
     "defaults": {},
     "everything": {
         "worker": {"autoscaling": {"enabled": True}, "pauseSeconds": 3},
-        "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
+        "monitoring": {"enabled": True, "labels": {"release": "prometheus"},
+                       "dashboards": {"enabled": True, "docs": "https://git.acme.example/docs"}},
         "ledgerKeys": [{"secret": "countersign-ledger-keys"}],
         "config": {"ledger": {"keysFile": "../keys/ledger-keys.json"}, "worker": {"concurrency": 400}},
         "publishers": [{"secret": "publishers-a"}, {"configMap": "publishers-b"}],

@@ -3,7 +3,7 @@
     pods.py VALUES SECRETS FOLDER
 
 VALUES is a JSON file. SECRETS has a folder for each Secret, with its files. A pod's files come to FOLDER/NAME. It
-prints what a kubelet needs to know of each pod, and the query of the autoscaler, as JSON.
+prints what a kubelet needs to know of each pod, its whole description, and the query of the autoscaler, as JSON.
 """
 import json
 import pathlib
@@ -36,7 +36,7 @@ def main(values, secrets, folder):
         for mount in container["volumeMounts"]:
             lay_out(volumes[mount["name"]], objects, pathlib.Path(secrets), root / mount["mountPath"].lstrip("/"))
         told[container["name"]] = {
-            "root": str(root), "args": container["args"],
+            "root": str(root), "args": container["args"], "spec": pod["spec"],
             "probes": [container[name]["httpGet"]["path"]
                        for name in ("startupProbe", "livenessProbe", "readinessProbe") if name in container],
             "grace": pod["spec"].get("terminationGracePeriodSeconds", 30),

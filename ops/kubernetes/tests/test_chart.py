@@ -81,7 +81,8 @@ class Chart(unittest.TestCase):
         for values in ({"workers": {}}, {"worker": {"replica": 3}}, {"config": {"shutdownGraceSeconds": 9}},
                        {"config": {"gateway": {"listen": "0.0.0.0:1"}}}, {"config": {"ledger": {"url": "mysql://a"}}},
                        {"publishers": []}, {"secrets": [{"secret": "a", "configMap": "b"}]}, {"userId": 0},
-                       {"image": {"digest": "latest"}}, {"worker": {"autoscaling": {"busy": 0.9}}}):
+                       {"image": {"digest": "latest"}}, {"monitoring": {"dashboards": {"docs": "docs"}}},
+                       {"worker": {"autoscaling": {"busy": 0.9}}}):
             with self.subTest(values=values), self.assertRaises(helm_python.HelmError):
                 rendered(values)
 
@@ -231,6 +232,20 @@ class Chart(unittest.TestCase):
         # The alerts call a role by its label job.
         self.assertEqual(relabeling["targetLabel"], "job")
         self.assertEqual(relabeling["sourceLabels"], ["__meta_kubernetes_pod_label_app_kubernetes_io_component"])
+
+    def test_the_dashboards_are_those_of_ops_grafana(self):
+        found = {name: text for item in self.forms["everything"] if item["kind"] == "ConfigMap"
+                 and item["metadata"]["labels"].get("grafana_dashboard") == "1"
+                 for name, text in item["data"].items()}
+        files = {f"countersign-{path.name}": path.read_text() for path in (ROOT / "ops" / "grafana").glob("*.json")}
+        self.assertEqual(set(found), set(files))
+        for name, text in files.items():
+            dashboard, original = json.loads(found[name]), json.loads(text)
+            pages, = [each for each in dashboard["templating"]["list"] if each["name"] == "docs"]
+            self.assertEqual(pages["query"], "https://git.acme.example/docs")
+            self.assertNotIn("git.example.com", found[name])
+            self.assertEqual(dashboard["panels"], original["panels"])
+        self.assertFalse([item for item in self.forms["defaults"] if "dashboard" in item["metadata"]["name"]])
 
     def test_the_page_explains_every_value(self):
         page = (ROOT / "docs" / "operate" / "kubernetes.md").read_text()

@@ -202,6 +202,19 @@ class Rules(unittest.TestCase):
     def test_without_data_only_the_roles_are_missed(self):
         self.assertEqual(said({None: [case({}, *(expected(alert, alert == "RoleDown") for alert in ALERTS))]}), "")
 
+    def test_promtool_takes_the_file_with_its_texts(self):
+        run = subprocess.run([os.environ["PROMTOOL"], "check", "rules", RULES], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_each_alert_has_its_three_kinds_of_series(self):
+        """It fires with the first of a pair, and not with the second; the third kind is no series at all."""
+        for alert, pairs in ALERTS.items():
+            with self.subTest(alert):
+                self.assertTrue(pairs)
+                for bad, good in pairs:
+                    self.assertTrue(bad and good)
+                    self.assertNotEqual(bad, good)
+
     def test_a_wrong_answer_is_found(self):
         self.assertIn("got:", said({"DeadJobs": [case({}, expected("DeadJobs", True))]}))
 

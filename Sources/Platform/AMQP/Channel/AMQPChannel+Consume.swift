@@ -63,4 +63,13 @@ extension AMQPChannel {
     var method = amqp_basic_nack_t(delivery_tag: delivery.tag, multiple: 0, requeue: 1)
     connection.send(AMQP_BASIC_NACK_METHOD, channel: number, &method)
   }
+
+  /// Gives every unanswered delivery back to its queue, up to a tag.
+  public func requeueAll(upTo tag: UInt64) {
+    // What the caller has acknowledged must not come back.
+    acknowledgeLater.runIfPlanned()
+    guard failure == nil, acknowledgements.returnAll(upTo: tag) else { return }
+    var method = amqp_basic_nack_t(delivery_tag: tag, multiple: 1, requeue: 1)
+    connection.send(AMQP_BASIC_NACK_METHOD, channel: number, &method)
+  }
 }

@@ -18,6 +18,14 @@ struct Acknowledgements {
   /// Notes that the consumer gave a delivery back.
   mutating func returned(_ tag: UInt64) { open.remove(tag) }
 
+  /// Notes that the consumer gave all unanswered deliveries back, up to a tag. Returns false if there are none: the
+  /// broker would take the answer for an error of the channel.
+  mutating func returnAll(upTo tag: UInt64) -> Bool {
+    let rest = open.filter { $0 > tag }
+    defer { open = rest }
+    return rest.count < open.count
+  }
+
   /// Plans the acknowledgement of a delivery.
   ///
   /// Returns false if the delivery was answered before: the broker would take a second answer for an error of the

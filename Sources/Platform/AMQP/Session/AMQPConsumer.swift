@@ -34,6 +34,7 @@ public final class AMQPConsumer {
   private let tag: String
   private let consume: @LoopActor (AMQPChannel) async throws -> Void
   private let demand = Demand()
+  private let probe: AMQPProbe?
   /// The changes of the consumption run one after the other.
   private var change: Task<Void, Never>?
 
@@ -52,10 +53,12 @@ public final class AMQPConsumer {
   /// - Parameters:
   ///   - endpoint: the consumer asks for it at each opening of a connection.
   ///   - prefetch: unacknowledged deliveries at a time.
+  ///   - probe: notices a node that delivers nothing; a consumer without one may stay silent.
   ///   - declare: declares the topology on each new connection, before the consumer consumes the queue.
   ///   - handler: the consumer calls it on the loop for each delivery.
   public init(
     _ endpoint: @escaping @LoopActor () -> AMQPEndpoint, name: String, queue: String, prefetch: Int,
+    probe: AMQPProbe? = nil,
     onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
     handler: @escaping @LoopActor (Received) -> Void
@@ -74,6 +77,7 @@ public final class AMQPConsumer {
     }
     self.consume = consume
     self.tag = tag
+    self.probe = probe
     session = AMQPSession(
       endpoint, name: name,
       onChange: { [weak self] change in
@@ -81,9 +85,12 @@ public final class AMQPConsumer {
         // What is wanted may have changed while the connection was opened.
         if case .connected = change { self?.follow() }
       },
-      setUp: { connection in
+      setUp: { [weak self] connection in
         let channel = try await connection.openChannel()
         try await declare(channel)
+        try await probe?.watch(channel) {
+          self?.session.reopen("consume", "the node confirms nothing: it may be cut off from the others")
+        }
         if demand.isWanted { try await consume(channel) }
         return channel
       })
@@ -164,5 +171,8 @@ public final class AMQPConsumer {
   }
 
   /// Closes the channel, so that the broker has every acknowledgement, and then the connection.
-  public func stop() async { await session.stop() }
+  public func stop() async {
+    probe?.stop()
+    await session.stop()
+  }
 }

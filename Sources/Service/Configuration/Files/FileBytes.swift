@@ -21,4 +21,23 @@ enum FileBytes {
       bytes = bytes.isEmpty ? part : bytes + part
     }
   }
+
+  /// Why a file cannot be read, as the end of a sentence: `: there is no such file`. Nothing, if it can be read by now.
+  ///
+  /// - Parameter kind: `file` or `folder`.
+  static func cause(_ path: String, _ kind: String = "file") -> String {
+    guard !path.utf8.contains(0) else { return ": its name has a NUL" }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      switch errno {
+      case ENOENT: return ": there is no such \(kind)"
+      case EACCES: return ": the user with the id \(geteuid()) may not read it (permission denied)"
+      case let code: return ": \(String(cString: strerror(code)))"
+      }
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return "" }
+    return kind == "file" ? ": it is a folder" : ""
+  }
 }

@@ -26,7 +26,7 @@ extension ConfigurationLoader {
     do {
       names = try files.names(in: folder)
     } catch {
-      throw single(folder, "publishers.folder", "the folder cannot be read")
+      throw single(folder, "publishers.folder", "the folder cannot be read\(FileBytes.cause(folder, "folder"))")
     }
     if names.isEmpty {
       throw single(folder, "publishers.folder", "has no .json file, expected one for each publisher")

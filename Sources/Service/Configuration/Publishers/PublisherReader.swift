@@ -127,7 +127,7 @@ struct PublisherReader {
       do {
         key = try P256PrivateKey(pem: pem)
       } catch {
-        reader.note("privateKeyFile", "expected a PKCS#8 P-256 private key in PEM: \(error)")
+        reader.note("privateKeyFile", UnusableKey(pem: pem).description)
       }
     }
     let bundleId = reader.string("bundleId", nil, "The app's bundle id.")
@@ -175,7 +175,9 @@ struct PublisherReader {
     let known = DoorCatalog(doors)
     let topics = reader.strings("topics", [EventTopic.synchronizationResult], "Topics that are delivered.")
     if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: known.topics) {
-      reader.note("topics", known.topicsExpectation)
+      let stranger = topics.first { !known.topics.contains($0) }
+      let question = stranger.map { NearestName.question($0, among: known.topics.sorted()) } ?? ""
+      reader.note("topics", (stranger.map { "has \"\($0)\", " } ?? "") + known.topicsExpectation + question)
     }
     let environment = reader.optionalString(
       "environment", "The only environment whose purchases it hears about: `Production` or `Sandbox`.", shown: "both")

@@ -165,7 +165,7 @@ final class SettingsReader {
   static func unreadable(_ path: String) -> String {
     let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     let place = FileManager.default.fileExists(atPath: folder) ? "; it was looked for in \(folder)" : ""
-    return "the file that it names cannot be read" + place
+    return "the file that it names cannot be read" + FileBytes.cause(path) + place
   }
 
   func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : folder + "/" + path }
@@ -187,7 +187,10 @@ final class SettingsReader {
       guard !isRead else { continue }
       let isSection = known.contains { $0.hasPrefix(key + ".") }
       if isSection, value == .null || value == .object([:]) { continue }
-      let problem = isSection ? "is \(value.shape), expected an object" : "is no key of this file"
+      let problem =
+        isSection
+        ? "is \(value.shape), expected an object"
+        : "is no key of this file" + (known.contains(key) ? "" : NearestName.question(key, among: known.sorted()))
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
@@ -195,7 +198,8 @@ final class SettingsReader {
     let strangers = environment.keys.filter { $0.text.hasPrefix("COUNTERSIGN_") && !variables.contains($0) }
     for name in strangers.sorted().map(\.text) {
       guard !Self.foreignVariables.contains(where: name.hasPrefix) else { continue }
-      mistakes.append(Mistake(source: "environment", key: name, problem: "overrides no key"))
+      let question = NearestName.question(name, among: known.map(Self.variable).sorted())
+      mistakes.append(Mistake(source: "environment", key: name, problem: "overrides no key" + question))
     }
   }
 

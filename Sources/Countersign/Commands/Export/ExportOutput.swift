@@ -1,0 +1,54 @@
+import Glibc
+
+/// Where an export goes: standard output or a file. It writes at once, and blocks while the other side does not read.
+struct ExportOutput {
+  /// Why a file or a pipe does not take what is written.
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Parameter action: what was tried, such as `open`.
+    init(_ action: String, _ name: String) {
+      description = "cannot \(action) \(name): \(String(cString: strerror(errno)))"
+    }
+  }
+
+  private let descriptor: Int32
+  private let name: String
+
+  /// Standard output.
+  static let standard = ExportOutput(descriptor: STDOUT_FILENO, name: "standard output")
+
+  private init(descriptor: Int32, name: String) { (self.descriptor, self.name) = (descriptor, name) }
+
+  /// Opens a file that only its owner may read: an export tells about people.
+  ///
+  /// - Throws: ``Failure``.
+  init(file: String, flags: Int32) throws {
+    descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0o600)
+    name = file
+    guard descriptor >= 0 else { throw Failure("open", file) }
+  }
+
+  /// Writes all of the bytes.
+  ///
+  /// - Throws: ``Failure``.
+  func write(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Failure("write to", name) }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Lets the disk have all that was written, and closes the file.
+  ///
+  /// - Throws: ``Failure``.
+  func finish() throws {
+    guard descriptor != STDOUT_FILENO else { return }
+    // A pipe or a device has nothing to keep.
+    if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { throw Failure("write to", name) }
+    guard close(descriptor) == 0 else { throw Failure("close", name) }
+  }
+}

@@ -1,0 +1,58 @@
+import Formats
+
+/// Access by hand. The customer is locked; no purchase changes.
+extension CommitState {
+  /// Gives a customer a grant that is new to the ledger, and tells the entitlements that it changes.
+  ///
+  /// - Throws: ``GrantRefusal``, and then nothing has changed.
+  public mutating func give(
+    _ grant: Grant, limits: GrantLimits, publisher: Publisher, traceparent: String?
+  ) throws(GrantRefusal) {
+    guard grant.endsAt > now else { throw .alreadyOver }
+    guard grant.endsAt <= now.adding(Int64(limits.longestDays) * .millisecondsOfDay) else { throw .tooLong }
+    guard publisher.offers.contains(grant.offerId) else { throw .unknownOffer }
+    let open = (customers[grant.customer]?.grants ?? []).filter { $0.state(at: now) == .open }
+    guard open.count < limits.openOfCustomer else { throw .openOfCustomer }
+    welcome(grant.customer)
+    change(grant.customer, publisher, .grant, traceparent) { $0.append(grant) }
+  }
+
+  /// Ends a customer's open grant before its time, and tells the entitlements that change.
+  ///
+  /// - Returns: the grant as it is now; `nil` if the customer has no open grant with the id. Then nothing changes.
+  public mutating func withdraw(
+    _ id: GrantId, of customer: CustomerKey, publisher: Publisher, traceparent: String?
+  ) -> Grant? {
+    let found = customers[customer]?.grants.first { $0.id == id && $0.state(at: now) == .open }
+    guard var grant = found else { return nil }
+    grant.withdrawnAt = now
+    change(customer, publisher, .grant, traceparent) { grants in grants.removeAll { $0.id == id } }
+    return grant
+  }
+
+  /// Notes which grants of a customer are over by the time, and tells the entitlements that changed by it.
+  ///
+  /// - Returns: the grants that are over now.
+  public mutating func endGrants(of customer: CustomerKey, publisher: Publisher) -> [Grant] {
+    let over = (customers[customer]?.grants ?? []).filter { $0.state(at: now) == .ended }
+    guard !over.isEmpty else { return [] }
+    let ids = Set(over.map(\.id))
+    change(customer, publisher, .time, nil) { grants in grants.removeAll { ids.contains($0.id) } }
+    return over.map { grant in
+      var grant = grant
+      grant.endedAt = now
+      return grant
+    }
+  }
+
+  private mutating func change(
+    _ customer: CustomerKey, _ publisher: Publisher, _ cause: EntitlementChange.Cause, _ traceparent: String?,
+    _ change: (inout [Grant]) -> Void
+  ) {
+    guard var record = customers[customer] else { return }
+    change(&record.grants)
+    note(record, of: customer)
+    tellEntitlements(
+      of: customer, rules: publisher.accessRules(for: customer.id), cause, traceparent: traceparent)
+  }
+}

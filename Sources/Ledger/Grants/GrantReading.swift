@@ -1,0 +1,64 @@
+import Domain
+import Postgres
+
+/// The first trip of a commit about one customer's grants: locks the customer, and reads what the decision needs.
+///
+/// No purchase is locked. Whoever changes one locks its owner, too.
+struct GrantReading {
+  let customer: CustomerKey
+  /// The grant that the commit is about; `nil` if it is about those that are over.
+  let grant: GrantId?
+
+  /// The statements, in the order of ``read(_:now:)``.
+  var queries: [PostgresQuery] {
+    let parameters: [PostgresParameter] = [.int64(customer.publisherId), .id(customer.id)]
+    return [
+      PostgresQuery(.lockGranted, parameters), PostgresQuery(.readOwnedByGranted, parameters),
+      PostgresQuery(.readOpenGrants, parameters),
+      PostgresQuery(.readErasure, [.int64(customer.publisherId), .bytes(ErasedCustomer.sha256(of: customer))]),
+      PostgresQuery(.readGrant, [.int64(customer.publisherId), .id(grant)]),
+    ]
+  }
+
+  /// Reads the rows.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  /// - Returns: the state, and the grant that has the id.
+  func read(_ rows: [PostgresRows], now: Int64) throws -> (state: CommitState, grant: Grant?) {
+    var record = try CustomerRow.table.records(rows[0]).first?.record ?? CustomerRecord()
+    record.others = try PurchaseRow.table.records(rows[1]).map { try $0.purchase() }
+    record.grants = try GrantRow.table.records(rows[2]).map(\.grant)
+    record.erasedAt = try rows[3].first?.time("erased_at")
+    let state = CommitState(purchases: [], customers: [customer: record], subscriptionIds: [], now: now)
+    return (state, try GrantRow.table.records(rows[4]).first?.grant)
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let lockGranted = PostgresStatement(
+    "lock a customer with grants",
+    """
+    SELECT \(CustomerRow.table.selected("c")) FROM customers c WHERE c.publisher_id = $1 AND c.id = $2
+    FOR NO KEY UPDATE
+    """)
+
+  fileprivate static let readOwnedByGranted = PostgresStatement(
+    "read owned by a customer with grants",
+    """
+    SELECT \(PurchaseRow.table.selected("p")) FROM purchases p
+    WHERE p.publisher_id = $1 AND p.customer_id = $2 AND p.kind <> 'Consumable'
+    """)
+
+  fileprivate static let readOpenGrants = PostgresStatement(
+    "read open grants",
+    """
+    SELECT \(GrantRow.table.selected("g")) FROM grants g
+    WHERE g.publisher_id = $1 AND g.customer_id = $2 AND g.due_at IS NOT NULL
+    """)
+
+  fileprivate static let readErasure = PostgresStatement(
+    "read erasure", "SELECT erased_at FROM erased_customers WHERE publisher_id = $1 AND id_sha256 = $2")
+
+  fileprivate static let readGrant = PostgresStatement(
+    "read grant", "SELECT \(GrantRow.table.selected("g")) FROM grants g WHERE g.publisher_id = $1 AND g.id = $2")
+}

@@ -1,0 +1,94 @@
+import Configuration
+public import EventLoop
+import HTTP
+import HTTPClient
+import Observability
+
+/// Sends the spans of a role to a collector: OTLP/HTTP with JSON.
+///
+/// Nothing waits for it. A batch that the collector does not take is dropped and counted; while one batch is on its
+/// way, the tracer keeps the next spans, up to its limit.
+@LoopActor
+public final class TraceExporter: RoleService {
+  private let context: RoleContext
+  private let resource: [Span.Attribute]
+  private let running = RunningTasks()
+  private var client: HTTPClient?
+  private var timer: LoopTimer?
+  private var phase = ServicePhase.new
+  private var isSending = false
+  private var lastWarning: ContinuousClock.Instant?
+
+  /// The time after which few spans go, too.
+  private static let pause = Duration.seconds(2)
+  /// How long a collector may take for a batch.
+  private static let patience = Duration.seconds(10)
+
+  /// Creates an exporter. Without `traces.url` it does nothing.
+  public init(_ context: RoleContext) {
+    self.context = context
+    resource = [
+      Span.Attribute("service.name", "countersign-\(context.role)"), Span.Attribute("service.namespace", "countersign"),
+      Span.Attribute("service.instance.id", TraceParent().traceId),
+    ]
+  }
+
+  public func start() {
+    guard context.tracer.isOn, phase.start() else { return }
+    var configuration = HTTPClientConfiguration()
+    configuration.caFile = context.settings.traces.caFile
+    configuration.allowsPlainHTTP = true
+    configuration.maxConnectionsPerHost = 1
+    client = HTTPClient(configuration)
+    let timer = LoopTimer { [weak self] in self?.send() }
+    timer.start(after: Self.pause, every: Self.pause)
+    self.timer = timer
+    context.tracer.onBatch = { [weak self] in self?.send() }
+  }
+
+  public func close() {}
+
+  /// Sends what is left, for two seconds at most.
+  public func stop(within grace: Duration) async {
+    guard phase.stop() else { return }
+    timer?.close()
+    timer = nil
+    context.tracer.onBatch = {}
+    send()
+    await running.finish(within: min(grace, .seconds(2)))
+    client?.close()
+  }
+
+  private func send() {
+    guard !isSending, let client, let url = context.settings.traces.url else { return }
+    let spans = context.tracer.takeBatch()
+    guard !spans.isEmpty else { return }
+    isSending = true
+    running.start { [self] in
+      await post(spans, to: url, client)
+      isSending = false
+      if context.tracer.hasBatch { send() }
+    }
+  }
+
+  private func post(_ spans: [Span], to url: String, _ client: HTTPClient) async {
+    var headers = [(name: "Content-Type", value: "application/json")]
+    if let value = context.settings.traces.authorization { headers.append((name: "Authorization", value: value)) }
+    let request = HTTPClientRequest(
+      "POST", url, headers: headers, body: SpanBatch(spans, from: resource).body,
+      timeout: Self.patience, maxResponseBytes: 64 << 10)
+    let cause: String
+    do {
+      let answer = try await client.send(request)
+      if (200..<300).contains(answer.status) { return context.tracer.count(spans.count, .exported) }
+      cause = "the collector answers \(answer.status)"
+    } catch {
+      cause = "\(error)"
+    }
+    context.tracer.count(spans.count, .failed)
+    if lastWarning.map({ .now - $0 > .seconds(60) }) ?? true {
+      lastWarning = .now
+      context.log.warning("spans were not exported", ["spans": .int(Int64(spans.count)), "cause": .string(cause)])
+    }
+  }
+}

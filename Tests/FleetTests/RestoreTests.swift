@@ -1,0 +1,84 @@
+import EventLoop
+import Fleets
+import Formats
+import Glibc
+import HTTP
+import Postgres
+import ServerSupport
+import Simulator
+import TestSupport
+import Testing
+
+/// A ledger that comes back from its backup as it was at a moment. Redis and RabbitMQ know more than it does then.
+@Suite(
+  .breakingServers,
+  .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(30)))
+@LoopActor
+struct RestoreTests {
+  private static let roles = ["gateway-1", "worker-1", "notifier-1"]
+
+  /// Registers purchases of a customer, one for each id.
+  private func register(_ fleet: RunningFleet, _ ids: [String], customer: Int64, from first: Int) async throws {
+    for (number, id) in ids.enumerated() {
+      #expect(try await fleet.register("\(first + number)", customer: customer, id: id).status == 202)
+    }
+  }
+
+  private func purchases(_ fleet: RunningFleet, of customer: String) async throws -> Int64? {
+    try await fleet.withLedger { ledger in
+      let statement = PostgresStatement("test: count", "SELECT count(*) AS count FROM purchases WHERE customer_id = $1")
+      return try await ledger.run(PostgresQuery(statement, [.text(customer)])).first?.int64("count")
+    }
+  }
+
+  private func ids(_ name: String) -> [String] { (1...5).map { "\(name)\($0)" } }
+
+  /// As docs/operate/wiped-servers.md tells it, *PostgreSQL*.
+  @Test func `what was committed before the moment stays, what was under way ends, and what came later comes again`()
+    async throws
+  {
+    let servers = TestServers.current!
+    // The page lets roles start only when no answer of Apple's from before may be reused. Nobody waits here.
+    let withoutReuse = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0"]
+    try await RunningFleet.with(Self.roles, overrides: withoutReuse) { fleet async throws in
+      for customer in [8, 9, 10] { #expect(try await fleet.putCustomer(Int64(customer)).status == 201) }
+      // One half is in the base backup, the other one in the archive of the WAL only.
+      try await register(fleet, ids("base"), customer: 8, from: 1_000_000_000_101)
+      _ = try await fleet.finished(Set(ids("base")))
+      try await servers.backUpLedger()
+      try await register(fleet, ids("archive"), customer: 8, from: 1_000_000_000_201)
+      _ = try await fleet.finished(Set(ids("archive")))
+      for number in 1...5 { fleet.simulator.localWeather["\(1_000_000_000_300 + number)"] = [.failing] }
+      try await register(fleet, ids("open"), customer: 9, from: 1_000_000_000_301)
+      let moment = unixMilliseconds()
+      try await eventually("the moment has passed") { unixMilliseconds() > moment + 100 }
+      try await register(fleet, ids("later"), customer: 10, from: 1_000_000_000_401)
+      let later = try await fleet.finished(Set(ids("later")))
+      #expect(later.allSatisfy { $0.accessGranted })
+
+      for name in Self.roles { fleet.roles[name]?.process.send(SIGTERM) }
+      for name in Self.roles { #expect(try await fleet.roles[name]?.process.ended() == 0) }
+      fleet.mayRepair = true
+      try await servers.restoreLedger(to: moment)
+      _ = try await fleet.command(["migrate"])
+      for name in Self.roles { try fleet.start(name) }
+      for name in Self.roles { try await fleet.ready(name) }
+
+      for id in ids("base") + ids("archive") {
+        let status = try #require(try await fleet.status(id))
+        #expect(status.status == "finalized" && status.accessGranted == true, "\(id)")
+      }
+      // Their jobs were in RabbitMQ and Redis.
+      fleet.simulator.localWeather = [:]
+      let open = try await fleet.finished(Set(ids("open")))
+      #expect(open.allSatisfy { $0.accessGranted })
+      // The ledger has forgotten these. The customer registers again, with ids of their own.
+      #expect(try await purchases(fleet, of: "10") == 0)
+      try await register(fleet, ids("again"), customer: 10, from: 1_000_000_000_401)
+      let again = try await fleet.finished(Set(ids("again")))
+      #expect(again.allSatisfy { $0.accessGranted })
+      #expect(try await purchases(fleet, of: "10") == 5)
+    }
+  }
+}
