@@ -36,11 +36,11 @@ public final class Holdings {
     var found = customers.map { _ in [PostgresRow]() }
     for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }
     // An unreadable row is the failure of one customer.
-    let grants = Dictionary(grouping: try GrantRow.table.records(results[1]).map(\.grant), by: \.customer)
+    let grants = try GrantRow.table.records(byCustomer: results[1])
     return zip(customers, found).map { customer, rows in
       Result {
         var holdings = try CustomerPurchases(rows, columns)
-        holdings.grants = grants[customer] ?? []
+        holdings.grants = try grants[customer]?.get().map(\.grant) ?? []
         return holdings
       }
     }

@@ -57,4 +57,20 @@ extension Table where Record: ReadableRecord {
     let reader = try reader(of: rows)
     return try rows.map { try reader.record($0) }
   }
+  /// Reads rows of some customers, those of each one by themselves: a row that cannot be read is the failure of its
+  /// customer only. The rows have `publisher_id` and `customer_id`.
+  ///
+  /// - Throws: `PostgresError` if a column is missing.
+  func records(byCustomer rows: PostgresRows) throws -> [CustomerKey: Result<[Record], any Error>] {
+    if rows.isEmpty { return [:] }
+    let (reader, publisher, id) = (
+      try reader(of: rows), try rows.column("publisher_id"), try rows.column("customer_id")
+    )
+    var found: [CustomerKey: [PostgresRow]] = [:]
+    for row in rows {
+      guard let publisherId = try row.int64(publisher), let customer: CustomerId = try row.id(id) else { continue }
+      found[CustomerKey(publisherId: publisherId, id: customer), default: []].append(row)
+    }
+    return found.mapValues { rows in Result { try rows.map { try reader.record($0) } } }
+  }
 }

@@ -2,10 +2,11 @@ import Domain
 import EventLoop
 import Fleets
 import JSON
-import Ledger
 import Postgres
 import ServerSupport
 import Testing
+
+@testable import Ledger
 
 /// Access by hand as commits of the ledger.
 @Suite(.enabled(if: TestServers.current != nil, "\(TestServers.hint)"), .sharingServers)
@@ -58,6 +59,18 @@ struct GrantsTests {
     let found = try await Holdings(ledger.postgres).holdings(of: Self.ann)
     return Entitlements.of(
       purchases: found.purchases, grants: found.grants, rules: Self.publisher().accessRules(for: "ann"), now: now)
+  }
+
+  @Test func `a grant that cannot be read is the failure of its customer only`() async throws {
+    try await Given.with { ledger in
+      let ben = CustomerKey(publisherId: 7, id: "ben")
+      _ = try #require(try await give(ledger, Self.grant()))
+      _ = try #require(try await give(ledger, Self.grant(2, to: ben)))
+      _ = try await ledger.postgres.run("UPDATE grants SET reason = 'of a newer process' WHERE customer_id = 'ben'")
+      let found = try await Holdings.read([Self.ann, ben]) { try await ledger.postgres.run($0) }
+      #expect(try found[0].get().grants.map(\.customer) == [Self.ann])
+      #expect(throws: UnreadableRecord.self) { try found[1].get() }
+    }
   }
 
   @Test func `one commit gives, tells and writes the audit row, and a repetition finds it`() async throws {
