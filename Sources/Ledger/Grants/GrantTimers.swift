@@ -11,15 +11,6 @@ public struct GrantTimers {
   /// For so long nobody else ends a grant that a worker has taken.
   public nonisolated static let lease = Duration.seconds(30)
 
-  /// A publisher with how many of its grants may be taken now.
-  public struct Share: Sendable {
-    let publisherId: Int64
-    let most: Int
-
-    /// Creates a share.
-    public init(publisherId: Int64, most: Int) { (self.publisherId, self.most) = (publisherId, most) }
-  }
-
   /// Creates the timers of a ledger.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
@@ -29,15 +20,11 @@ public struct GrantTimers {
   ///   - shares: the publishers, in the order in which they get their turn.
   ///   - limit: the most grants of all.
   /// - Throws: `PostgresError`, or `UnreadableRecord`.
-  public func takeDue(_ shares: [Share], limit: Int) async throws -> [Grant] {
+  public func takeDue(_ shares: [PublisherShare], limit: Int) async throws -> [Grant] {
     guard limit > 0, !shares.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
-        .takeDueGrants,
-        [
-          .int64s(shares.map(\.publisherId)), .int64s(shares.map { Int64($0.most) }), .int64(Int64(limit)),
-          .int64(Int64(Self.lease / .milliseconds(1))),
-        ]))
+        .takeDueGrants, shares.parameters + [.int64(Int64(limit)), .int64(Int64(Self.lease / .milliseconds(1)))]))
     return try GrantRow.table.records(rows).map(\.grant)
   }
 }

@@ -13,33 +13,17 @@ public struct RefundRequests {
   /// Creates the requests of a ledger.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
-  /// A publisher with how many of its requests may be taken now.
-  public struct Share: Sendable {
-    let publisherId: Int64
-    let most: Int
-
-    /// Creates a share.
-    public init(publisherId: Int64, most: Int) {
-      self.publisherId = publisherId
-      self.most = most
-    }
-  }
-
   /// Takes due requests, of each publisher those that wait longest.
   ///
   /// - Parameters:
   ///   - shares: the publishers, in the order in which they get their turn.
   ///   - limit: the most requests of all.
   ///   - lease: for so long nobody else takes them.
-  public func takeDue(_ shares: [Share], limit: Int, lease: Duration) async throws -> [DueRefundRequest] {
+  public func takeDue(_ shares: [PublisherShare], limit: Int, lease: Duration) async throws -> [DueRefundRequest] {
     guard limit > 0, !shares.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
-        .takeDue,
-        [
-          .int64s(shares.map(\.publisherId)), .int64s(shares.map { Int64($0.most) }), .int64(Int64(limit)),
-          .int64(Int64(lease / .milliseconds(1))),
-        ]))
+        .takeDue, shares.parameters + [.int64(Int64(limit)), .int64(Int64(lease / .milliseconds(1)))]))
     return try zip(rows, RefundRequestRow.table.records(rows)).map { row, request in
       DueRefundRequest(
         request: request, consent: try RefundRequestRow.consent(row), revision: try row.int64("revision") ?? 0)

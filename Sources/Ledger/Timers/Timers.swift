@@ -22,15 +22,6 @@ public struct Timers {
     public init(_ app: AppKey, most: Int) { (self.app, self.most) = (app, most) }
   }
 
-  /// A publisher, with how many of its timers may be taken now.
-  public struct PublisherShare: Sendable {
-    let publisherId: Int64
-    let most: Int
-
-    /// Creates a share.
-    public init(publisherId: Int64, most: Int) { (self.publisherId, self.most) = (publisherId, most) }
-  }
-
   /// Creates the timers of a ledger.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
@@ -48,8 +39,7 @@ public struct Timers {
     let rows = try await postgres.run(
       PostgresQuery(
         .takeDue,
-        [
-          .int64s(publishers.map(\.publisherId)), .int64s(publishers.map { Int64($0.most) }),
+        publishers.parameters + [
           .texts(Self.lists(of: apps, publishers)), .int64(Int64(limit)),
           .int64(Int64(Self.lease / .milliseconds(1))),
         ]))

@@ -17,7 +17,7 @@ final class GrantEnds: RoleService {
   struct Dependencies {
     let context: RoleContext
     /// Takes due grants out of the ledger, this many at most.
-    let takeDue: @LoopActor ([GrantTimers.Share], Int) async throws -> [Grant]
+    let takeDue: @LoopActor ([PublisherShare], Int) async throws -> [Grant]
     /// Commits the end of a grant; returns the events to publish.
     let end: @LoopActor (Grant, Publisher) async throws -> Told
     let publish: @LoopActor (consuming Told) -> Void
@@ -71,7 +71,7 @@ final class GrantEnds: RoleService {
     do {
       let (part, isLast) = window.next(of: context.publishers.all)
       let shares = turns.shares(of: part.map(\.id), free: free).map {
-        GrantTimers.Share(publisherId: $0.name, most: $0.most)
+        PublisherShare(publisherId: $0.name, most: $0.most)
       }
       let due = try await dependencies.takeDue(shares, free)
       for grant in due where !runs.isClosed { begin(grant) }

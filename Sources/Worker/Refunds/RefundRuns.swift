@@ -16,7 +16,7 @@ final class RefundRuns: RoleService {
   struct Dependencies {
     let context: RoleContext
     /// Takes due requests out of the ledger, this many at most. For the lease nobody else takes them.
-    let takeDue: @LoopActor ([RefundRequests.Share], Int, Duration) async throws -> [DueRefundRequest]
+    let takeDue: @LoopActor ([PublisherShare], Int, Duration) async throws -> [DueRefundRequest]
     /// The requests without an answer, of these publishers and this many at most.
     let backlog: @LoopActor ([Int64], Int) async throws -> (count: Int, deadline: Int64?)
     let purchase: @LoopActor (PurchaseKey) async throws -> Purchase?
@@ -91,7 +91,7 @@ final class RefundRuns: RoleService {
       let (part, isLast) = window.next(of: context.publishers.all)
       if !isLast { looks.look(after: Self.shortInterval) }
       let shares = turns.shares(of: part.map(\.id), free: free).map {
-        RefundRequests.Share(publisherId: $0.name, most: $0.most)
+        PublisherShare(publisherId: $0.name, most: $0.most)
       }
       // A call takes less than the lease, so that nobody else makes the same call meanwhile.
       let lease = context.settings.appStore.timeout + .seconds(10)

@@ -11,7 +11,7 @@ struct TimerTaking {
   /// What to take now.
   struct Turn {
     let apps: [Timers.Share]
-    let publishers: [Timers.PublisherShare]
+    let publishers: [PublisherShare]
     let most: Int
     /// Whether every publisher had a turn since the first one had. Otherwise the next turn comes soon.
     let isLast: Bool
@@ -35,7 +35,7 @@ struct TimerTaking {
         Timers.Share($0.name, most: $0.most)
       },
       publishers: publishers.shares(of: part.map(\.id), free: free).map {
-        Timers.PublisherShare(publisherId: $0.name, most: $0.most)
+        PublisherShare(publisherId: $0.name, most: $0.most)
       }, most: free, isLast: isLast)
   }
 

@@ -17,7 +17,7 @@ struct DueTimerTests {
   private func due(_ lab: CommitLab, most: Int = 10, limit: Int = 10) async throws -> [String] {
     try await Timers(lab.clients[0]).takeDue(
       [Timers.Share(AppKey(publisherId: 7, bundleId: "com.example"), most: most)],
-      of: [Timers.PublisherShare(publisherId: 7, most: most)], limit: limit
+      of: [PublisherShare(publisherId: 7, most: most)], limit: limit
     ).map(\.key.originalTransactionId.text)
   }
 

@@ -150,7 +150,7 @@ struct GrantsTests {
       for grant in [over, open] { _ = try await give(ledger, grant) }
       _ = try await ledger.postgres.run("UPDATE grants SET due_at = now() WHERE offer_id = 'S1'")
       let timers = GrantTimers(ledger.postgres)
-      let share = [GrantTimers.Share(publisherId: 7, most: 10), GrantTimers.Share(publisherId: 8, most: 10)]
+      let share = [PublisherShare(publisherId: 7, most: 10), PublisherShare(publisherId: 8, most: 10)]
       #expect(try await timers.takeDue(share, limit: 10) == [over])
       #expect(try await timers.takeDue(share, limit: 10).isEmpty)
       // A worker whose clock is behind ends it all the same.

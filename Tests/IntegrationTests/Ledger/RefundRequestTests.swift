@@ -63,7 +63,7 @@ struct RefundRequestTests {
 
   private func take(_ ledger: PostgresClient, most: Int = 10) async throws -> [DueRefundRequest] {
     try await RefundRequests(ledger).takeDue(
-      [RefundRequests.Share(publisherId: 7, most: most)], limit: 10, lease: .seconds(600))
+      [PublisherShare(publisherId: 7, most: most)], limit: 10, lease: .seconds(600))
   }
 
   /// Takes the request of a customer who has consented: a worker sends the policy's answer.
@@ -202,7 +202,7 @@ struct RefundRequestTests {
       let requests = RefundRequests(ledger)
       func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [RefundRequestId] {
         try await requests.takeDue(
-          shares.map { RefundRequests.Share(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
+          shares.map { PublisherShare(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
         ).map(\.request.id).sorted()
       }
       #expect(try await take([(8, 2), (9, 2)], limit: 10) == ["rfr_0", "rfr_1", "rfr_3"])
