@@ -60,7 +60,8 @@ extension Chaos {
         // A gateway may still be on its way back to a server.
         let mayPass = registration.answer == .conflict || registration.answer == .unavailable
         guard mayPass, ContinuousClock.now < deadline else {
-          history.stillClaimed[transaction] = "\(registration.answer)"
+          history.stillClaimed[transaction] =
+            "\(registration.answer)" + (registration.cause.map { " (\($0))" } ?? "")
           break
         }
         if registration.answer == .conflict {
@@ -81,10 +82,10 @@ extension Chaos {
     let regular = regularCustomer(of: transaction)
     let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + most : regular)
     let sentAt = unixMilliseconds()
-    let answer = await answer(id, transaction, customer, gateway)
+    let (answer, cause) = await answer(id, transaction, customer, gateway)
     return History.Registration(
       id: id, transaction: transaction, customer: customer, sentAt: sentAt, answeredAt: unixMilliseconds(),
-      answer: answer)
+      answer: answer, cause: cause)
   }
 
   /// Who registers a transaction, unless the scenario names somebody: a customer of the same publisher as whom the
@@ -100,8 +101,8 @@ extension Chaos {
 
   private func answer(
     _ id: String, _ transaction: String, _ customer: Int, _ gateway: String?
-  ) async -> History.Answer {
-    guard let gateway else { return .refused }
+  ) async -> (History.Answer, cause: String?) {
+    guard let gateway else { return (.refused, nil) }
     do {
       // Every second request uses a connection of its own: on a kept-alive one, libcurl hides a reset by asking again.
       let response = try await fleet.send(
@@ -110,16 +111,14 @@ extension Chaos {
         "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}", timeout: .seconds(20),
         freshly: Bool.random(using: &loadRandom))
       switch response.status {
-      case 202: return .accepted
-      case 409: return .conflict
+      case 202: return (.accepted, nil)
+      case 409: return (.conflict, nil)
       // The answer must tell the client when to come again.
-      case 503: return response.header("retry-after") == nil ? .unexpected(503) : .unavailable
-      default: return .unexpected(response.status)
+      case 503: return (response.header("retry-after") == nil ? .unexpected(503) : .unavailable, nil)
+      default: return (.unexpected(response.status), nil)
       }
-    } catch let error as HTTPClientError {
-      return error.code == .unreachable ? .refused : .unknown
     } catch {
-      return .unknown
+      return ((error as? HTTPClientError)?.code == .unreachable ? .refused : .unknown, "\(error)")
     }
   }
 }

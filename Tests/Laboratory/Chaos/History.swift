@@ -26,6 +26,8 @@ struct History {
     let sentAt: Int64
     let answeredAt: Int64
     let answer: Answer
+    /// Why no answer came; `nil` if one came.
+    var cause: String?
   }
 
   struct Event {

@@ -113,7 +113,10 @@ extension Chaos {
           let number = asked.count
           let (id, transaction) = ("two-\(round)-\(number)", "1109\(6_000_000 + 10_000 * round + number)")
           asked.append((id, transaction))
-          if await self.registerUnsurely(id, transaction, Self.gateways[lane % 2]) { unknown.append((id, transaction)) }
+          let (answer, isUnsure) = await self.registerUnsurely(id, transaction, Self.gateways[lane % 2])
+          if isUnsure { unknown.append((id, transaction)) }
+          // A gateway without a broker refuses thousands in a second, and each of them is registered again at the end.
+          if answer != .accepted { try? await EventLoop.sleep(for: .milliseconds(100)) }
         }
       }
     }
@@ -154,8 +157,10 @@ extension Chaos {
 
   /// Registers a purchase and notes the answer.
   ///
-  /// - Returns: whether the gateway said that the outcome is unknown, and how to settle it.
-  private func registerUnsurely(_ id: String, _ transaction: String, _ gateway: String) async -> Bool {
+  /// - Returns: the answer, and whether the gateway said that the outcome is unknown, and how to settle it.
+  private func registerUnsurely(
+    _ id: String, _ transaction: String, _ gateway: String
+  ) async -> (History.Answer, isUnsure: Bool) {
     let sentAt = unixMilliseconds()
     chosen[transaction] = 60
     var answer = History.Answer.unknown
@@ -175,7 +180,7 @@ extension Chaos {
     history.registrations.append(
       History.Registration(
         id: id, transaction: transaction, customer: 60, sentAt: sentAt, answeredAt: unixMilliseconds(), answer: answer))
-    return isUnsure
+    return (answer, isUnsure)
   }
 
   /// Cuts the node off that leads the queue of jobs. It pauses, or leads nobody any more, and the other two go on.
