@@ -33,6 +33,16 @@ class Alerts(unittest.TestCase):
         fired = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"stage\.fires\((.*)\)", trials))))
         self.assertEqual(names, fired)
 
+    def test_the_page_lists_each_alert_under_its_severity(self):
+        page = (ROOT / "docs" / "operate" / "alerts.md").read_text()
+        rules = alerts.rules_of(alerts.RULES.read_text())
+        for severity, heading in (("page", "## Alerts that page"), ("ticket", "## Alerts that open a ticket")):
+            section = page[page.index(heading):].split("\n## ", 1)[0]
+            listed = re.findall(r"^\| `(\w+)` \|.*\((runbooks/[\w-]+\.md)", section, flags=re.MULTILINE)
+            self.assertEqual(sorted(listed), sorted(
+                (rule["alert"], rule["runbook"].removeprefix("docs/operate/"))
+                for rule in rules if rule["severity"] == severity))
+
     def test_an_unknown_metric_is_found(self):
         rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"
         self.assertNotEqual(alerts.mistakes(rules=rules), [])
