@@ -36,34 +36,35 @@ final class GatewayMetrics {
       "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
     metrics.gauge(
       "countersign_event_reads_waiting", "Requests that wait for events.", read: waitingForEvents)
-    pulledEvents = metrics.counter("countersign_events_pulled_total", "Events that publishers have read by pull.")
+    pulledEvents = metrics.counter(
+      "countersign_events_pulled_total", "Events that publishers read by pull, including repeats.")
     doors = metrics.counter(
-      "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
+      "countersign_door_requests_total", "Requests that a door answered.", labels: ["door", "status"],
       known: routes.doors.flatMap { door in Self.statuses.map { [door.id.rawValue, String($0)] } })
     provisions = metrics.counter(
-      "countersign_door_provisions_total", "Access that was given while Apple is away, and requests without a look.",
+      "countersign_door_provisions_total", "Access that was given while Apple is away.",
       labels: ["outcome"], known: [Self.granted, Self.notLookedAt].map { [$0] })
     limits = metrics.counter(
-      "countersign_limited_total", "Requests refused because a publisher or a customer had reached a limit.",
+      "countersign_limited_total", "Requests that were refused, because a publisher or a customer reached a limit.",
       labels: ["limit"], known: Limit.allCases.map { [$0.rawValue] })
     grants = metrics.counter(
       "countersign_grants_total", "Grants that publishers gave and withdrew by hand.", labels: ["action"],
       known: [Self.given, Self.withdrawn].map { [$0] })
     publisherRegistrations = metrics.publisherCounter(
-      "countersign_publisher_registrations_total", "Registrations and transfers that were accepted, by publisher.")
+      "countersign_publisher_registrations_total", "Accepted registrations and transfers of the publisher.")
     publisherLimits = metrics.publisherCounter(
-      "countersign_publisher_limited_total", "Requests refused because of a limit, by publisher.")
+      "countersign_publisher_limited_total", "Requests of the publisher that were refused because of a limit.")
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
       known: routes.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
     latency = metrics.histogram(
-      "countersign_http_request_duration_seconds", "Time from request to answer.", labels: ["route"],
+      "countersign_http_request_duration_seconds", "Time from the request to the answer.", labels: ["route"],
       known: routes.labels.map { [$0] })
     registrations = metrics.counter(
-      "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"],
+      "countersign_registrations_total", "Registrations by answer.", labels: ["code"],
       known: ([Self.accepted] + Self.refusals.map(\.code)).map { [$0] })
     transfers = metrics.counter(
-      "countersign_transfers_total", "Transfers by what they came to.", labels: ["code"],
+      "countersign_transfers_total", "Transfers by answer.", labels: ["code"],
       known: ([Self.accepted] + Self.transferRefusals.map(\.code)).map { [$0] })
   }
 

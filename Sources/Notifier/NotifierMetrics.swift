@@ -56,47 +56,50 @@ final class NotifierMetrics {
     _ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, waiting: @escaping @LoopActor () -> Double,
     unrecorded: @escaping @LoopActor () -> Double
   ) {
-    metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
+    metrics.gauge("countersign_deliveries_in_flight", "Events that the notifier is delivering now.", read: inFlight)
     metrics.gauge(
-      "countersign_deliveries_waiting", "Events in hand that wait for their publisher's turn.", read: waiting)
+      "countersign_deliveries_waiting",
+      "Events that the notifier holds until it is their publisher's turn.", read: waiting)
     metrics.gauge(
-      "countersign_webhook_records_waiting", "Ends of attempts that the ledger does not have yet.", read: unrecorded)
+      "countersign_webhook_records_waiting", "Results of attempts that the ledger does not have yet.", read: unrecorded)
     attempts = metrics.counter(
-      "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
+      "countersign_webhook_attempts_total", "Attempts to deliver webhooks.", labels: ["outcome"],
       known: DeliveryAttempt.Result.allCases.map { [$0.rawValue] })
     publisherAttempts = metrics.publisherCounter(
-      "countersign_publisher_webhook_attempts_total", "Attempts, by publisher.")
+      "countersign_publisher_webhook_attempts_total", "Attempts to deliver webhooks of the publisher.")
     forwards = metrics.counter(
-      "countersign_notification_forwards_total", "Attempts to pass a notification of Apple's on, by what they came to.",
+      "countersign_notification_forwards_total", "Attempts to forward Apple's notifications.",
       labels: ["outcome"],
       known: DeliveryAttempt.Result.allCases.filter { $0 != .skipped }.map { [$0.rawValue] } + [[Self.dropped]])
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
     firstAttemptDelay = metrics.histogram(
       "countersign_webhook_first_attempt_delay_seconds",
-      "From an event's time to its first attempt at an endpoint, without what the endpoint itself kept it waiting.")
+      "Time from an event to its first attempt, without delays that the endpoint caused.")
     endpointWait = metrics.histogram(
       "countersign_webhook_endpoint_wait_seconds",
-      "How long the endpoint itself, by its limits or slowness, kept a first attempt waiting that had to wait.",
+      "How long the endpoint itself delayed a first attempt.",
       buckets: Histogram.ageBuckets)
     putOff = metrics.counter(
-      "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
+      "countersign_webhook_deliveries_put_off_total", "Deliveries that were postponed without an attempt.",
       labels: ["cause"], known: PutOffCause.allCases.map { [$0.rawValue] })
     unreadableSecrets = metrics.counter(
-      "countersign_secrets_unreadable_total", "Deliveries put off because the endpoint's secrets cannot be decrypted.",
+      "countersign_secrets_unreadable_total",
+      "Deliveries that were postponed because the endpoint's secrets cannot be decrypted.",
       labels: ["cause"], known: WebhookEndpoint.SecretsDefect.Cause.allCases.map { [$0.rawValue] })
     disabled = metrics.counter(
-      "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"],
+      "countersign_webhook_endpoints_disabled_total", "Endpoints that the notifier disabled.", labels: ["reason"],
       known: EndpointHealth.Reason.allCases.map { [$0.rawValue] })
     swept = metrics.counter(
-      "countersign_deliveries_enqueued_again_total", "Overdue deliveries that no queue seemed to hold.")
+      "countersign_deliveries_enqueued_again_total", "Overdue deliveries that the notifier enqueued again.")
     lost = metrics.counter(
-      "countersign_deliveries_dropped_total", "Overdue deliveries whose event the ledger does not keep any more.")
+      "countersign_deliveries_dropped_total",
+      "Overdue deliveries that were dropped, because the ledger no longer has their event.")
     dead = metrics.counter(
-      "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.",
+      "countersign_dead_deliveries_total", "Messages that went to the dead queue of deliveries.",
       labels: ["reason"], known: BurialReason.allCases.map { [$0.rawValue] })
     deadMessages = metrics.gauge(
-      "countersign_dead_messages", "Messages in the role's queue of the dead.", labels: ["queue"])
+      "countersign_dead_messages", "Messages in the dead queue of the role.", labels: ["queue"])
     redeliveries = metrics.counter(
-      "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
+      "countersign_redeliveries_total", "Messages that the broker marked as redelivered.")
   }
 }

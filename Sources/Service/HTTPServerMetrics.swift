@@ -14,24 +14,24 @@ public final class HTTPServerMetrics {
   /// Creates the metrics.
   public init(_ metrics: Metrics) {
     cuts = metrics.counter(
-      "countersign_http_connections_cut_total", "Connections that the server ended or did not let in.",
+      "countersign_http_connections_cut_total", "Connections that the server closed or did not accept.",
       labels: ["cause"], known: HTTPServer.CutCause.allCases.map { [$0.rawValue] })
     refused = metrics.counter(
-      "countersign_http_bodies_refused_total", "Bodies that the server did not take, or not send.", labels: ["cause"],
+      "countersign_http_bodies_refused_total", "Bodies that the server refused, or did not send.", labels: ["cause"],
       known: HTTPServer.BodyRefusalCause.allCases.map { [$0.rawValue] })
     metrics.gauge("countersign_http_connections", "Open connections.") { [weak self] in
       Double(self?.server?.openConnections ?? 0)
     }
-    metrics.gauge("countersign_http_body_bytes", "Memory in which bodies with a credential arrive.") { [weak self] in
+    metrics.gauge("countersign_http_body_bytes", "Memory that bodies with receipts hold.") { [weak self] in
       Double(self?.server?.heldBytes(in: .callers) ?? 0)
     }
     metrics.gauge(
-      "countersign_http_anonymous_body_bytes", "Memory in which large bodies without a credential arrive."
+      "countersign_http_anonymous_body_bytes", "Memory that Apple's notifications hold."
     ) { [weak self] in
       Double(self?.server?.heldBytes(in: .anybody) ?? 0)
     }
     metrics.gauge(
-      "countersign_http_unread_answer_bytes", "Memory of large answers that their clients have not read to the end."
+      "countersign_http_unread_answer_bytes", "Memory of large answers that their clients have not finished reading."
     ) { [weak self] in
       Double(self?.server?.unreadAnswerBytes ?? 0)
     }

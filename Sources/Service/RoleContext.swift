@@ -101,25 +101,28 @@ public final class RoleContext {
     tracer = Tracer(ratio: settings.traces.url == nil ? nil : settings.traces.ratio, metrics)
     loopWatch = LoopWatch(metrics, log)
     configurationCurrent = metrics.gauge(
-      "countersign_configuration_current", "Whether the role uses what the files of its configuration say.")
+      "countersign_configuration_current", "1 while the role uses the present files of its configuration.")
     configurationCurrent.set(1)
     configurationReloads = metrics.counter(
-      "countersign_configuration_reloads_total", "Changed configurations, by what became of them.", labels: ["outcome"],
-      known: [["used"], ["refused"]])
+      "countersign_configuration_reloads_total", "Changed configurations that were used or refused.",
+      labels: ["outcome"], known: [["used"], ["refused"]])
     publishersBroken = metrics.gauge(
-      "countersign_publishers_broken", "Publishers' files with a mistake, by what became of the publisher.",
+      "countersign_publishers_broken", "Publishers' files with a mistake.",
       labels: ["state"])
     connectionUp = metrics.gauge(
-      "countersign_connection_up", "Whether a connection is usable.", labels: ["connection"])
+      "countersign_connection_up", "1 while the connection is usable.", labels: ["connection"])
     connectionLosses = metrics.counter(
-      "countersign_connection_losses_total", "Lost or failed connections.", labels: ["connection"])
+      "countersign_connection_losses_total", "How often the connection was lost, or could not be opened.",
+      labels: ["connection"])
     refusedWrites = metrics.gauge(
-      "countersign_redis_writes_refused", "Whether Redis refuses writes with an error.", labels: ["error"])
+      "countersign_redis_writes_refused", "1 while Redis answers writes with this error.", labels: ["error"])
     redisEvicts = metrics.gauge(
-      "countersign_redis_evicts", "Whether Redis deletes keys when its memory is full (maxmemory-policy).")
-    metrics.gauge("countersign_process_resident_memory_bytes", "Resident memory.", read: residentBytes)
-    metrics.counter("countersign_process_cpu_seconds_total", "Processor time used.", read: processorSeconds)
-    metrics.counter("countersign_log_lines_dropped_total", "Log lines that nobody took.") { Double(Log.droppedLines) }
+      "countersign_redis_evicts", "1 while Redis may delete keys when its memory is full.")
+    metrics.gauge("countersign_process_resident_memory_bytes", "Resident memory of the process.", read: residentBytes)
+    metrics.counter("countersign_process_cpu_seconds_total", "Processor time of the process.", read: processorSeconds)
+    metrics.counter(
+      "countersign_log_lines_dropped_total", "Log lines that were dropped, because nothing read standard error."
+    ) { Double(Log.droppedLines) }
     serverMetrics = HTTPServerMetrics(metrics)
     countBroken()
   }

@@ -33,7 +33,7 @@ public final class SecretKeysWatch: RoleService {
     (self.context, self.postgres) = (context, postgres)
     (self.isNeeded, self.namesKeys) = (isNeeded, namesKeys)
     endpoints = context.metrics.gauge(
-      "countersign_webhook_secrets", "Endpoints in the ledger, by how their secrets are kept as this process sees it.",
+      "countersign_webhook_secrets", "Endpoints in the ledger, by the encryption of their secrets.",
       labels: ["state"])
     for state in SecretKeysInUse.State.allCases { endpoints.set(0, state.rawValue) }
   }

@@ -47,19 +47,21 @@ final class StoreService {
     gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
     metrics = Metrics()
     counter = metrics.counter(
-      "countersign_simulator_calls_total", "Calls by what was answered.",
+      "countersign_simulator_calls_total", "Calls by answer.",
       labels: ["environment", "endpoint", "status"],
       known: StoreEnvironment.allCases.flatMap { environment in
         StoreEndpoint.allCases.map { [environment.rawValue, $0.rawValue, "200"] }
       })
     let posts = metrics.counter(
-      "countersign_simulator_posts_total", "Attempts to post a notification, by their result.", labels: ["result"],
+      "countersign_simulator_posts_total", "Attempts to post a notification, by result.", labels: ["result"],
       known: SendResult.allCases.map { [$0.rawValue] })
     poster.onAttempt = { posts.count($0.rawValue) }
-    metrics.gauge("countersign_simulator_posts_waiting", "Attempts to post that wait for their time.") { [poster] in
+    metrics.gauge(
+      "countersign_simulator_posts_waiting", "Attempts to post that wait for their time or are under way."
+    ) { [poster] in
       Double(poster.waiting)
     }
-    metrics.gauge("countersign_simulator_lives", "Purchases that live.") { [lives] in Double(lives.count) }
+    metrics.gauge("countersign_simulator_lives", "Simulated purchases that live.") { [lives] in Double(lives.count) }
     lives.onChange = { [weak self] in self?.tell($0) }
   }
 

@@ -53,38 +53,42 @@ final class WorkerMetrics {
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"],
       known: ResultCode.known.map { [$0.rawValue] })
     retries = metrics.counter(
-      "countersign_job_retries_total", "Jobs put into a delay queue.", labels: ["cause"],
+      "countersign_job_retries_total", "Jobs that went to a delay queue.", labels: ["cause"],
       known: RetryCause.allCases.map { [$0.rawValue] })
-    dead = metrics.counter("countersign_dead_jobs_total", "Deliveries put into the dead-letter queue.")
+    dead = metrics.counter("countersign_dead_jobs_total", "Messages that went to the dead queue of jobs.")
     rejections = metrics.counter(
-      "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"],
+      "countersign_rejections_total", "Signed data that the worker did not accept.", labels: ["reason"],
       known: (Rejection.Reason.known.map(\.rawValue) + [Self.answerMismatch]).map { [$0] })
     budgetWaits = metrics.counter(
-      "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
-    events = metrics.counter("countersign_events_published_total", "Events that the fleet's own queue has.")
+      "countersign_budget_waits_total", "How often a job had to wait in the line for a call to Apple.")
+    events = metrics.counter("countersign_events_published_total", "Events that the notifiers' queue has taken.")
     stale = metrics.counter(
-      "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
-    swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
-    hurried = metrics.counter("countersign_hurried_jobs_total", "Jobs enqueued because a person asked for it.")
+      "countersign_stale_runs_total", "Runs without effect, because their lease had expired.")
+    swept = metrics.counter(
+      "countersign_swept_jobs_total", "Jobs that the sweep enqueued again, because no queue seemed to hold them.")
+    hurried = metrics.counter(
+      "countersign_hurried_jobs_total", "Jobs that ran at once because an operator asked for it.")
     superseded = metrics.counter(
-      "countersign_superseded_jobs_total", "Messages dropped, because a later one of the same job had come.")
+      "countersign_superseded_jobs_total",
+      "Messages that the worker dropped, because a later message of the same job had come.")
     deletedNotifications = metrics.counter(
-      "countersign_notifications_deleted_total", "Notifications that were old enough for the ledger to forget them.")
+      "countersign_notifications_deleted_total",
+      "Notifications that were deleted from the ledger because of their age.")
     putAside = metrics.gauge(
-      "countersign_notifications_put_aside", "Notifications that wait for a person, since workers died of them.")
+      "countersign_notifications_put_aside", "Notifications that are put aside now.")
     deadMessages = metrics.gauge(
-      "countersign_dead_messages", "Messages in the role's queue of the dead.", labels: ["queue"])
+      "countersign_dead_messages", "Messages in the dead queue of the role.", labels: ["queue"])
     covered = metrics.counter(
-      "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
+      "countersign_covered_runs_total", "Jobs that needed no call, because a verified answer was only moments old.")
     redeliveries = metrics.counter(
-      "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
+      "countersign_redeliveries_total", "Messages that the broker marked as redelivered.")
     commits = metrics.histogram(
       "countersign_commit_synchronizations", "Synchronizations that one commit of the ledger finalizes.",
       buckets: [1, 2, 5, 10, 25, 50, 100, 200])
     commitFailures = metrics.counter(
-      "countersign_commit_failures_total", "Commits of the ledger that failed and ran again, or ended one by one.")
+      "countersign_commit_failures_total", "Failed commits of the ledger.")
     outbox = metrics.counter(
       "countersign_outbox_events_total",
-      "Events that a sweep took out of the outbox, because nobody had published them.")
+      "Events that a worker found unpublished in the outbox, and published.")
   }
 }

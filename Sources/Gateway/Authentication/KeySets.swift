@@ -39,10 +39,10 @@ final class KeySets: RoleService {
     fetches = metrics.counter(
       "countersign_jwks_fetches_total", "Fetches of publishers' key sets.", labels: ["outcome"],
       known: ([Self.fetchedOutcome] + KeySetFetch.Failure.allCases.map(\.rawValue)).map { [$0] })
-    metrics.gauge("countersign_jwks_age_seconds", "Age of the oldest key set that is in use or wanted.") {
+    metrics.gauge("countersign_jwks_age_seconds", "Time since the oldest key set was fetched.") {
       [weak self] in self?.longest { $0.age(at: $1) } ?? 0
     }
-    metrics.gauge("countersign_jwks_overdue_seconds", "Time since the most overdue key set is fresh no more.") {
+    metrics.gauge("countersign_jwks_overdue_seconds", "How long the most overdue key set has been out of date.") {
       [weak self] in self?.longest { $0.overdue(at: $1) } ?? 0
     }
   }

@@ -14,10 +14,11 @@ final class EvidenceLine {
   init(_ limits: EvidenceTurns.Limits, _ metrics: Metrics) {
     turns = EvidenceTurns(limits)
     refused = metrics.counter(
-      "countersign_evidence_refused_total", "Receipts and other long texts of doors for which the line had no place.",
+      "countersign_evidence_refused_total",
+      "Receipts and other long texts that a door refused, because too many were waiting.",
       labels: ["cause"], known: EvidenceTurns.Refusal.allCases.map { [$0.rawValue] })
     metrics.gauge(
-      "countersign_evidence_waiting", "Receipts and other long texts of doors that wait to be read."
+      "countersign_evidence_waiting", "Receipts and other long texts of doors that wait for a thread that reads them."
     ) { [weak self] in
       Double(self?.turns.waiting ?? 0)
     }

@@ -19,7 +19,8 @@ final class UnlistedProxies {
   init(_ metrics: Metrics, _ log: Log) {
     self.log = log
     seen = metrics.counter(
-      "countersign_unlisted_proxy_requests_total", "Requests with X-Forwarded-For from a peer that is no listed proxy.")
+      "countersign_unlisted_proxy_requests_total",
+      "Requests through a proxy that gateway.trustedProxies does not list.")
   }
 
   /// Counts a request that comes through one, be it answered or refused by its head.

@@ -57,7 +57,7 @@ final class NotificationIntake {
     store = NotificationStore(postgres)
     timers = Timers(postgres)
     metrics = context.metrics.counter(
-      "countersign_notifications_total", "Posts of Apple's by what they came to.", labels: ["outcome"],
+      "countersign_notifications_total", "Posted notifications.", labels: ["outcome"],
       known: Fate.allCases.map { [$0.rawValue] })
   }
 

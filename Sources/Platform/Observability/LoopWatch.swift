@@ -27,7 +27,7 @@ public final class LoopWatch {
     self.log = log
     self.interval = interval
     turns = metrics.histogram(
-      "countersign_loop_turn_seconds", "The time of the work between two polls of the loop.",
+      "countersign_loop_turn_seconds", "The working time of one turn of the process's loop.",
       buckets: [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30])
     metrics.counter("countersign_loop_stalls_total", "Turns of the loop that lasted longer than a second.") {
       [stalls] in Double(stalls.count.load(ordering: .relaxed))

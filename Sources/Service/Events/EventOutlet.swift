@@ -140,7 +140,8 @@ extension EventOutlet {
   /// - Parameter topics: those of this build.
   public static func reducedEvents(_ metrics: Metrics, _ topics: [String]) -> @LoopActor (Event) -> Void {
     let counter = metrics.counter(
-      "countersign_reduced_events_total", "Events that would be too long, and tell less.", labels: ["topic"],
+      "countersign_reduced_events_total", "Events that were shortened, because they would be too long.",
+      labels: ["topic"],
       known: topics.map { [$0] })
     return { counter.count($0.topic) }
   }

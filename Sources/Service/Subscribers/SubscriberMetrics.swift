@@ -12,7 +12,7 @@ final class SubscriberMetrics {
       "countersign_subscriber_events_total", "Events that the broker confirmed for a subscriber.",
       labels: ["subscriber"], known: names.map { [$0] })
     missed = metrics.counter(
-      "countersign_subscriber_misses_total", "Publishes that a subscriber's queues did not take, retries too.",
+      "countersign_subscriber_misses_total", "Attempts to publish that a subscriber's queues did not take.",
       labels: ["subscriber"], known: names.map { [$0] })
   }
 }

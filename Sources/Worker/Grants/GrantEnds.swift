@@ -44,7 +44,7 @@ final class GrantEnds: RoleService {
   init(_ dependencies: Dependencies) {
     self.dependencies = dependencies
     lag = dependencies.context.metrics.histogram(
-      "countersign_grant_lag_seconds", "Time from the end of a grant to the commit that tells it.",
+      "countersign_grant_lag_seconds", "Time from the end of a grant to the commit of its event.",
       buckets: Histogram.ageBuckets)
   }
 

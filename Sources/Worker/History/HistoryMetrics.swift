@@ -17,17 +17,17 @@ final class HistoryMetrics {
   /// - Parameter now: tells milliseconds since 1970.
   init(_ metrics: Metrics, now: @escaping @Sendable () -> Int64) {
     readings = metrics.counter(
-      "countersign_history_readings_total", "Readings of Notification History by their end.", labels: ["outcome"],
+      "countersign_history_readings_total", "Readings of an app's Notification History.", labels: ["outcome"],
       known: HistoryReading.End.known.map { [$0.label] })
     notifications = metrics.counter(
-      "countersign_history_notifications_total", "Notifications that Notification History had.", labels: ["outcome"],
+      "countersign_history_notifications_total", "Notifications in the Notification History.", labels: ["outcome"],
       known: [["new"], ["known"], ["refused"]])
     silent = metrics.gauge(
-      "countersign_silent_apps", "Apps that Apple has not posted about for longer than is their habit.",
+      "countersign_silent_apps", "Apps that Apple has posted no notification about, for longer than usual.",
       labels: ["environment"])
     for environment in Self.environments { silent.set(0, environment.text) }
     metrics.gauge(
-      "countersign_history_gap_seconds", "Age of the oldest last complete reading of an app's Notification History."
+      "countersign_history_gap_seconds", "Time since the last complete reading, of the app where it is longest ago."
     ) { [weak self] in
       self?.oldest.map { Double(max(0, now().subtracting($0))) / 1000 } ?? 0
     }

@@ -11,9 +11,10 @@ final class NotificationMetrics {
 
   init(_ metrics: Metrics) {
     putAside = metrics.counter(
-      "countersign_notifications_put_aside_total", "Notifications that were put aside, since workers died of them.")
+      "countersign_notifications_put_aside_total",
+      "Notifications that this worker put aside, because workers died while they worked on them.")
     applied = metrics.counter(
-      "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
+      "countersign_notifications_applied_total", "Notifications that the worker handled.", labels: ["outcome"],
       known: [["told"], ["silent"], ["stored"], ["refused"]])
     unknown = metrics.counter(
       "countersign_unknown_notifications_total", "Notifications of a type or subtype that this version does not know.")

@@ -10,11 +10,11 @@ import Observability
 enum PlaceMetrics {
   /// Registers the gauges of a worker's places.
   static func register(_ places: JobPlaces, in metrics: Metrics) {
-    metrics.gauge("countersign_job_slots", "Places of the worker: jobs that may run at once.") {
+    metrics.gauge("countersign_job_slots", "Places of the worker: the jobs that may run at once.") {
       Double(places.shares.all.places)
     }
     metrics.gauge(
-      "countersign_jobs_in_flight", "Places that jobs hold now. A job that waits for a budget holds none."
+      "countersign_jobs_in_flight", "Places that jobs hold now."
     ) {
       Double(places.shares.all.count)
     }

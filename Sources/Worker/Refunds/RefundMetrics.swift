@@ -17,8 +17,11 @@ final class RefundMetrics {
       "countersign_refund_requests_ended_total", "Requests for refunds that workers ended.", labels: ["outcome"],
       known: [RefundRequest.State.answered, .refused, .expired].map { [$0.rawValue] })
     failures = metrics.counter(
-      "countersign_refund_answer_failures_total", "Calls with an answer about a refund that did not succeed.")
-    metrics.gauge("countersign_refund_requests_pending", "Requests for refunds that Apple has no answer to yet.") {
+      "countersign_refund_answer_failures_total", "Failed calls that sent an answer about a refund to Apple.")
+    metrics.gauge(
+      "countersign_refund_requests_pending",
+      "Requests for refunds that have not ended, and that Apple has no answer to yet."
+    ) {
       [weak self] in Double(self?.count ?? 0)
     }
     metrics.gauge(

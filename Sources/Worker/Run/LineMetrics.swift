@@ -13,7 +13,7 @@ final class LineMetrics {
       "countersign_line_jobs", "Jobs of the whole fleet in the line for a call to Apple.", labels: ["lane"])
     for lane in JobLane.allCases { jobs.set(0, lane.rawValue) }
     wait = metrics.histogram(
-      "countersign_line_wait_seconds", "Time that a job was in the line for a call to Apple.",
+      "countersign_line_wait_seconds", "How long each job was in the line for a call to Apple.",
       buckets: Histogram.ageBuckets)
   }
 }

@@ -26,7 +26,7 @@ final class SuspectRows {
     log = context.log
     heldBack = context.metrics.counter(
       "countersign_suspect_rows_held_back_total",
-      "Rows of the ledger that a worker left alone, since workers died of them.", labels: ["kind"],
+      "Rows that the worker left alone, because workers died while they worked on them.", labels: ["kind"],
       known: Kind.allCases.map { [$0.rawValue] })
   }
 

@@ -16,10 +16,10 @@ final class OwedEventMetrics {
       "countersign_subscriber_owed_events", "Events that the ledger owes a subscriber.", labels: ["subscriber"])
     oldest = metrics.gauge(
       "countersign_subscriber_oldest_owed_seconds",
-      "How long a subscriber has missed the oldest event that it is owed.",
+      "How long a subscriber has missed the oldest owed event.",
       labels: ["subscriber"])
     givenUp = metrics.counter(
-      "countersign_subscriber_events_given_up_total", "Events that a subscriber will not get any more.",
+      "countersign_subscriber_events_given_up_total", "Events that a subscriber missed for too long, and will not get.",
       labels: ["subscriber"], known: names.map { [$0] })
     for name in names {
       waiting.set(0, name)

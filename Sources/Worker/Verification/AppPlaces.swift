@@ -16,7 +16,7 @@ final class AppPlaces {
   init(_ context: RoleContext) {
     self.context = context
     context.metrics.gauge(
-      "countersign_apple_refused_apps", "Apps whose key Apple refuses, as this worker knows."
+      "countersign_apple_refused_apps", "Apps whose key Apple refuses, as far as this worker knows."
     ) { [weak self] in Double(self?.refused.count ?? 0) }
   }
 

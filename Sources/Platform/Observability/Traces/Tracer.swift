@@ -26,7 +26,7 @@ public final class Tracer {
   public init(ratio: Double?, _ metrics: Metrics) {
     self.ratio = ratio
     fates = metrics.counter(
-      "countersign_spans_total", "Spans of traces, by what became of them.", labels: ["outcome"],
+      "countersign_spans_total", "Spans of traces.", labels: ["outcome"],
       known: Fate.allCases.map { [$0.rawValue] })
   }
 
