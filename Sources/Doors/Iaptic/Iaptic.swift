@@ -30,7 +30,7 @@ struct Iaptic: GatewayDoor {
     var policy = reader.policy()
     policy.customers = reader.openCustomers()
     let appName = reader.optionalString(
-      "appName", "Name of the app in requests; required for this door, and no other publisher has it.")
+      "appName", "Name of the app in requests; required for this door. No other publisher may have the same name.")
     let apiKeys = reader.hashes(
       "apiKeyHashes", of: "key", "SHA-256 of each public key, which the app holds, in hexadecimal.")
     let secretKeys = reader.hashes(

@@ -60,9 +60,9 @@ extension Mbaasy {
     ]
     let names = reader.strings(
       key,
-      "When a purchase is also looked at again. `every28Days`; `every7Days`: once the period's end is less than 28 days "
-        + "away; `every24Hours`: once it is less than 7 days away. After each period's end, and every 24 hours while "
-        + "Apple tries to charge, a purchase is always looked at.")
+      "When workers also look at a purchase again. `every28Days`; `every7Days`: once the period's end is less than 28 "
+        + "days away; `every24Hours`: once it is less than 7 days away. After each period's end, and every 24 hours "
+        + "while Apple tries to charge, they always do.")
     let known = names.compactMap { name in levels.first { $0.name.exact == name.exact }?.level }
     let recheck = known.reduce(into: MbaasyDoor.RecheckLevels()) { $0.formUnion($1) }
     if known.count < names.count || Set(names.map(\.exact)).count < names.count {

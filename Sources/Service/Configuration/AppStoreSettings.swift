@@ -30,17 +30,22 @@ public struct AppStoreSettings: Sendable {
     productionURL = url(
       "appStore.productionURL", "https://api.storekit.apple.com", "Base URL of the App Store Server API.")
     sandboxURL = url(
-      "appStore.sandboxURL", "https://api.storekit-sandbox.apple.com", "Base URL of its sandbox.")
+      "appStore.sandboxURL", "https://api.storekit-sandbox.apple.com",
+      "Base URL of the App Store Server API's sandbox.")
     rootFiles = reader.strings(
       "appStore.rootFiles", [], "Root certificates (DER or PEM) that signatures must chain to, instead of Apple's."
     ).map(reader.resolve)
     caFile = reader.optionalPath(
       "appStore.caFile", "PEM file of certificate authorities for Apple's TLS, instead of the system's.")
-    timeout = reader.seconds("appStore.timeoutSeconds", 30, 0.1...300, "Time for one call to Apple.")
+    timeout = reader.seconds("appStore.timeoutSeconds", 30, 0.1...300, "How long one call to Apple may take.")
     maxResponseBytes = Int(
-      reader.int("appStore.maxResponseBytes", 1 << 20, 1024...(64 << 20), "A longer answer of Apple is an error."))
+      reader.int(
+        "appStore.maxResponseBytes", 1 << 20, 1024...(64 << 20),
+        "Longest answer from Apple, in bytes. A longer one is an error."))
     maxConnections = Int(
-      reader.int("appStore.maxConnections", 4, 1...50, "Connections to each of Apple's hosts, shared by HTTP/2."))
+      reader.int(
+        "appStore.maxConnections", 4, 1...50,
+        "Connections of one process to each of Apple's hosts. Calls share them by HTTP/2."))
     budgetScale = reader.factor(
       "appStore.budgetScale", 1, 0.001...10_000,
       "Budget of the whole fleet for each app and endpoint, as a factor of what Apple allows.")

@@ -14,16 +14,17 @@ public struct DoorSettings: Sendable {
   init(_ reader: SettingsReader, _ doors: [any ConfiguredDoor]) {
     maxBodyBytes = Int(
       reader.int(
-        "gateway.doors.maxBodyBytes", 3 << 20, 16384...(8 << 20), "A longer body with a receipt is refused."))
+        "gateway.doors.maxBodyBytes", 3 << 20, 16384...(8 << 20),
+        "Longest body with a receipt, in bytes. A longer one is refused."))
     receiptsAtOnce = Int(
       reader.int(
         "gateway.doors.receiptsAtOnce", 2, 1...4,
-        "Receipts and long signed transactions that are read at a time."))
+        "How many receipts and long signed transactions a gateway reads at the same time."))
     maxWaiting = Int(
       reader.int(
         "gateway.doors.maxWaiting", 10_000, 1...100_000,
-        "Requests that wait for results at a time, half of `gateway.maxConnections` at most; one publisher's are three of four "
-          + "at most."
+        "How many requests may wait for results at the same time, at most half of `gateway.maxConnections`. One "
+          + "publisher may have three quarters of them."
       ))
     var waits: [Door: Duration] = [:]
     for door in doors {

@@ -12,8 +12,8 @@ public struct EventSettings: Sendable {
   init(_ reader: SettingsReader) {
     subscribers = reader.strings(
       Self.key, [],
-      "Names of subscribers with an exchange of their own, `countersign.events.<name>`. One that is slow or full then "
-        + "delays nobody else.")
+      "Names of subscribers that have their own exchange, `countersign.events.<name>`. A slow or full subscriber then "
+        + "delays no other.")
     for name in subscribers where !EventSubscriber.isName(name) {
       reader.note(Self.key, "has \"\(name)\", expected 1 to 64 of a-z, 0-9 and -, and not \(EventSubscriber.shared)")
     }

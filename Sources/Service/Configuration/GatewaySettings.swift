@@ -29,44 +29,53 @@ public struct GatewaySettings: Sendable {
     limits = LimitSettings(reader)
     listen = ListenAddress(reader, "gateway.listen", "127.0.0.1:8080", "Address and port of the HTTP API.")
     maxBodyBytes = Int(
-      reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))
+      reader.int(
+        "gateway.maxBodyBytes", 16384, 256...1_048_576, "Longest body of a request, in bytes. A longer one gets 413."))
     maxHeaderBytes = Int(
       reader.int(
         "gateway.maxHeaderBytes", 16384, 4096...1_048_576,
-        "Memory for the request line and header fields, with 64 bytes for each."))
-    maxConnections = Int(reader.int("gateway.maxConnections", 4096, 1...100_000, "Connections at a time."))
+        "Memory for the request line and the header fields of a request, in bytes. Each field counts 64 bytes more."))
+    maxConnections = Int(
+      reader.int(
+        "gateway.maxConnections", 4096, 1...100_000, "How many connections a gateway accepts at the same time."))
     idleTimeout = reader.seconds(
-      "gateway.idleTimeoutSeconds", 30, 1...3600, "A silent connection is closed after this.")
+      "gateway.idleTimeoutSeconds", 30, 1...3600, "How long a connection may be silent before the gateway closes it.")
     maxConnectionsPerAddress = Int(
       reader.int(
         "gateway.maxConnectionsPerAddress", 1024, 1...100_000,
-        "Connections of one client at a time; of a client behind a listed proxy, its requests. An IPv6 network of 48 "
-          + "bits can have twice as many."))
-    headTimeout = reader.seconds("gateway.headTimeoutSeconds", 10, 0.1...300, "Time for a whole head.")
-    bodyTimeout = reader.seconds("gateway.bodyTimeoutSeconds", 60, 0.1...3600, "Time for a whole body.")
+        "How many connections one client may have at the same time. Behind a listed proxy, its requests count instead. "
+          + "An IPv6 network of 48 bits may have twice as many."))
+    headTimeout = reader.seconds(
+      "gateway.headTimeoutSeconds", 10, 0.1...300, "How long a client may take to send the head of a request.")
+    bodyTimeout = reader.seconds(
+      "gateway.bodyTimeoutSeconds", 60, 0.1...3600, "How long a client may take to send the body of a request.")
     minBodyRate = Int(
       reader.int(
         "gateway.minBodyBytesPerSecond", 1024, 1...1_048_576,
-        "A body or a reader that is slower is cut, once the time for a head has passed."))
+        "Slowest rate at which a client may send a body or read an answer, once `gateway.headTimeoutSeconds` have "
+          + "passed."))
     bodySharePerPublisher = reader.factor(
       "gateway.bodySharePerPublisher", 0.5, 0.05...1,
-      "Part of the 256 MiB for bodies with receipts that one publisher can have; its apps three quarters of that part.")
+      "Part of the 256 MiB for bodies with receipts that one publisher may use. Its apps may use three quarters of "
+        + "that part.")
     bodySharePerAddress = reader.factor(
       "gateway.bodySharePerAddress", 0.25, 0.05...1,
-      "Part of these, and of the 64 MiB for notifications, that one client address can have; an IPv6 network of 48 "
-        + "bits twice as much.")
+      "Part of these 256 MiB, and of the 64 MiB for notifications, that one client address may use. An IPv6 network of "
+        + "48 bits may use twice as much.")
     publishTimeout = reader.seconds(
-      "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
+      "gateway.publishTimeoutSeconds", 5, 0.1...30,
+      "How long a gateway waits for the broker to confirm a job. Then it answers 503.")
     refusedNotificationsPerSecond = Int(
       reader.int(
         "gateway.refusedNotificationsPerSecond", 10, 1...100_000,
-        "Notifications that are not Apple's from one client address to one publisher's path; those of 30 seconds may "
-          + "come at once. Beyond that the address gets 429. All paths together have 20 times as much."))
+        "How many notifications that Apple did not sign one client address may post in a second to one publisher's "
+          + "path. Those of 30 seconds may come at once. Beyond that, the address gets 429. All paths together have 20 "
+          + "times as much."))
     let key = "gateway.trustedProxies"
     trustedProxies = reader.strings(
       key, [],
-      "Addresses and blocks, as `10.1.0.0/16`, of the proxies before the gateway; `X-Forwarded-For` of any other "
-        + "sender counts nothing."
+      "Addresses and blocks, such as `10.1.0.0/16`, of the proxies before the gateway. The gateway ignores "
+        + "`X-Forwarded-For` from any other sender."
     ).compactMap { text in
       let block = AddressBlock(text)
       if block == nil { reader.note(key, "has \"\(text)\", expected an address, or a block such as 10.1.0.0/16") }

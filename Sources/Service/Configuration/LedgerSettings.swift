@@ -27,14 +27,14 @@ public struct LedgerSettings: Sendable {
       reader.optionalString(
         Self.key,
         "PostgreSQL URL: `postgresql://user:password@host:port,host2:port2/database`; the process uses the host that "
-          + "takes writes. Only the simulator needs none.", isSecret: true, shown: "required") ?? ""
+          + "accepts writes. Only the simulator needs no ledger.", isSecret: true, shown: "required") ?? ""
     if !url.isEmpty, DatabaseURL(url) == nil { reader.note(Self.key, "expected \(DatabaseURL.form)") }
     password = reader.password(
       "ledger.passwordFile", "File with the password, instead of one in the URL.")
     caFile = reader.optionalPath(
       "ledger.caFile",
-      "PEM file of certificate authorities. With it, the process demands TLS and checks the server's name; without it, "
-        + "it encrypts if the server can, and checks nothing.")
+      "PEM file of certificate authorities. With it, the process requires TLS and checks the server's name. Without "
+        + "it, the process encrypts if the server can, and checks nothing.")
     keysFile = reader.optionalString(
       Self.keysFileKey,
       "JSON file with the keys that encrypt the secrets of webhook endpoints in the ledger. Gateways and notifiers need "
@@ -47,6 +47,6 @@ public struct LedgerSettings: Sendable {
     connections = Int(reader.int("ledger.connections", 2, 1...64, "Connections of one process."))
     replyTimeout = reader.seconds(
       "ledger.replyTimeoutSeconds", 5, 0.1...300,
-      "A connection whose answer takes longer is closed, and its statements run again.")
+      "If a reply takes longer, the process closes the connection, and runs its statements again.")
   }
 }

@@ -18,45 +18,48 @@ public struct LimitSettings: Sendable {
       perSecond: Int(
         reader.int(
           "gateway.limits.registrationsPerSecond", Int64(usual.perSecond), 1...1_000_000,
-          "Registrations of one publisher in a second, over all gateways. Beyond that the answer is 429.")),
+          "How many registrations one publisher may make in a second, at all gateways together. Beyond that, the "
+            + "answer is 429.")),
       perSecondOfCustomer: Int(
         reader.int(
           "gateway.limits.customerRegistrationsPerSecond", Int64(usual.perSecondOfCustomer), 1...1_000_000,
-          "Registrations with the token of one customer in a second; those of ten seconds may come at once.")),
+          "How many registrations one customer's token may make in a second. Those of ten seconds may come at once.")),
       openOfCustomer: Int(
         reader.int(
           "gateway.limits.openPerCustomer", Int64(usual.openOfCustomer), 1...1_000_000,
-          "Synchronizations of one customer that are not finalized.")),
+          "How many synchronizations of one customer may be open, which means not finalized.")),
       openOfPublisher: Int(
         reader.int(
           "gateway.limits.openPerPublisher", Int64(usual.openOfPublisher), 1...100_000_000,
-          "Synchronizations of one publisher that are not finalized.")))
+          "How many synchronizations of one publisher may be open, which means not finalized.")))
     readsPerSecond = Int(
       reader.int(
         "gateway.limits.readsPerSecond", 1000, 1...1_000_000,
-        "Reads with one token of a publisher in a second, over all gateways, and a tenth more for each."))
+        "How many reads one publisher's token may make in a second, at all gateways together, and a tenth more for "
+          + "each gateway."))
     customerReadsPerSecond = Int(
       reader.int(
         "gateway.limits.customerReadsPerSecond", 20, 1...1_000_000,
-        "Reads with the token of one customer in a second, over all gateways, and a tenth more for each."))
+        "How many reads one customer's token may make in a second, at all gateways together, and a tenth more for each "
+          + "gateway."))
     replaysPerSecond = Int(
       reader.int(
         "gateway.limits.replaysPerSecond", 10, 1...10_000,
-        "Webhooks of one publisher in a second by `test` and `resend`, or hundreds by `recover`; those of ten seconds may "
-          + "come at once."))
+        "How many webhooks one publisher may send again in a second, by `test` and `resend`. A hundred webhooks by "
+          + "`recover` count as one. Those of ten seconds may come at once."))
     let given = GrantLimits()
     grants = GrantLimits(
       longestDays: Int(
         reader.int(
           "gateway.limits.grantDays", Int64(given.longestDays), 1...36_500,
-          "The longest time from the request to the end of a grant, in days.")),
+          "Longest grant, in days from the request to its end.")),
       openOfCustomer: Int(
         reader.int(
           "gateway.limits.openGrantsPerCustomer", Int64(given.openOfCustomer), 1...1000,
-          "Grants of one customer that are open at the same time. Beyond that the answer is 409.")),
+          "How many grants of one customer may be open at the same time. Beyond that, the answer is 409.")),
       perDay: Int(
         reader.int(
           "gateway.limits.grantsPerDay", Int64(given.perDay), 1...1_000_000,
-          "Grants of one publisher in a day, in UTC. Beyond that the answer is 429.")))
+          "How many grants one publisher may give in a day, in UTC. Beyond that, the answer is 429.")))
   }
 }

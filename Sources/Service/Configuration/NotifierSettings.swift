@@ -35,33 +35,35 @@ public struct NotifierSettings: Sendable {
     concurrency = Int(
       reader.int(
         "notifier.concurrency", 1000, 1...10_000,
-        "Deliveries that one process holds of each of its three queues; also the most attempts at a time."))
-    timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "Time for one attempt.")
+        "How many deliveries one process takes from each of its three queues. Also how many attempts may run at the "
+          + "same time."))
+    timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "How long one attempt may take.")
     connectTimeout = reader.seconds(
-      "notifier.connectTimeoutSeconds", 5, 0.1...120, "Time for an attempt to connect: DNS, TCP and TLS.")
+      "notifier.connectTimeoutSeconds", 5, 0.1...120, "How long an attempt may take to connect: DNS, TCP and TLS.")
     retrySchedule = reader.secondsList(
       "notifier.retryScheduleSeconds", [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
-      "Delay before each further attempt, each made up to a fifth longer or shorter by chance.")
+      "Delay before each further attempt. Each delay is randomly up to a fifth longer or shorter.")
     disableAfter = reader.seconds(
       "notifier.disableAfterSeconds", 432_000, 1...31_536_000,
-      "An endpoint whose every attempt has failed for so long is disabled.")
+      "If every attempt at an endpoint has failed for this long, the notifier disables the endpoint.")
     logRetention = reader.seconds(
       "notifier.logRetentionSeconds", 2_592_000, 60...31_536_000,
-      "How long attempts can be read, and events sent again.")
+      "How long the ledger keeps attempts and events, to be read and sent again.")
     sweepInterval = reader.seconds(
-      "notifier.sweepIntervalSeconds", 30, 0.1...3600, "How often due deliveries are looked through.")
+      "notifier.sweepIntervalSeconds", 30, 0.1...3600,
+      "How often notifiers look for due deliveries that no queue holds.")
     sweepAfter = reader.seconds(
       "notifier.sweepAfterSeconds", 60, 0.1...86_400,
-      "How long after its time a delivery that no queue seems to hold is enqueued again.")
+      "How long a delivery must be overdue before a notifier enqueues it again, if no queue seems to hold it.")
     allowsInsecureEndpoints = reader.bool(
       "notifier.allowsInsecureEndpoints", false,
-      "Whether endpoints may be `http://`; for development. Also decides what URLs the gateway takes.")
+      "Whether endpoints may be `http://`; for development. It also decides which URLs the gateway accepts.")
     let key = "notifier.allowedNetworks"
     addresses = AddressPolicy(
       allowing: reader.strings(
         key, [],
-        "Blocks of addresses, as `10.1.0.0/16`, that endpoints may have although they are not public. Also decides what "
-          + "URLs the gateway takes."
+        "Blocks of addresses, such as `10.1.0.0/16`, that endpoints may have although they are not public. They also "
+          + "decide which URLs the gateway accepts."
       ).compactMap { text in
         let block = AddressBlock(text)
         if block == nil { reader.note(key, "has \"\(text)\", expected a block such as 10.1.0.0/16 or fd00::/8") }

@@ -24,7 +24,7 @@ public struct RabbitMQSettings: Sendable {
     let text = reader.string(
       key, "amqp://guest:guest@127.0.0.1:5672/%2F",
       "AMQP 0-9-1 URL: `amqp://user:password@host:port,host2:port2/vhost`, or `amqps://` with TLS, by default on port "
-        + "5671. Each connection goes to any of the hosts.",
+        + "5671. Each connection uses any one of the hosts.",
       isSecret: true)
     let url = ServerURL(text, namesSeveral: true)
     let isEncrypted = url?.scheme == "amqps"

@@ -53,9 +53,12 @@ public struct RedisSettings: Sendable {
     if !path.isEmpty, !path.isASCIIDigits() || Int(path) == nil {
       reader.note(key, "expected a database number after the \(hasSentinels ? "primary's name" : "host")")
     }
-    timeout = reader.seconds("redis.timeoutSeconds", 3, 0.05...60, "Time for a connection and for each reply.")
+    timeout = reader.seconds(
+      "redis.timeoutSeconds", 3, 0.05...60, "How long a process waits for a connection, and for each reply.")
     connections = Int(
-      reader.int("redis.connections", 4, 1...64, "Connections of one process; more share one write to Redis' disk."))
+      reader.int(
+        "redis.connections", 4, 1...64,
+        "Connections of one process. Several connections share one write to Redis' disk."))
     prefix = reader.string("redis.prefix", "cs:", "First part of all keys.")
   }
 }

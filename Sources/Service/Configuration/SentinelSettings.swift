@@ -20,7 +20,7 @@ public struct SentinelSettings: Sendable {
     let passwordKey = "redis.sentinelPasswordFile"
     user = reader.optionalString(userKey, "User for the sentinels, if they have users of their own.")
     password = reader.password(
-      passwordKey, "File with the sentinels' own password. The URL's is the primary's.")
+      passwordKey, "File with the sentinels' own password. The one in `redis.url` is the primary's.")
     guard let addresses else {
       for (key, value) in [(userKey, user), (passwordKey, password)] where value != nil {
         reader.note(key, "has no effect without sentinels, expected redis+sentinel:// in redis.url")

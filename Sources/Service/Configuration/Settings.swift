@@ -38,15 +38,17 @@ public struct Settings: Sendable {
     worker = WorkerSettings(reader)
     notifier = NotifierSettings(reader)
     simulator = SimulatorSettings(reader)
-    logLevel = reader.choice("log.level", LogLevel.info, "Least important level that is logged.")
+    logLevel = reader.choice("log.level", LogLevel.info, "Lowest level that is logged.")
     logCustomers = reader.choice(
       "log.customers", LogCustomers.hash,
-      "How lines name customers, whose ids may be e-mail addresses: `hash`, by a SHA-256 that support can compute; "
-        + "`plain`, by their ids; `none`, not at all.")
+      "How log lines name customers, whose ids may be e-mail addresses. `hash`: by a SHA-256 that support can compute; "
+        + "`plain`: by their ids; `none`: not at all.")
     reloadInterval = reader.seconds(
       "reloadSeconds", 30, 0.1...86_400,
-      "How often a role compares the files of its configuration with what it has read; SIGHUP makes it look at once.")
+      "How often a role compares the files of its configuration with what it has read. After SIGHUP, it compares them "
+        + "at once.")
     shutdownGrace = reader.seconds(
-      "shutdownGraceSeconds", 25, 0...3600, "Time to finish the work in hand after SIGTERM; the rest is handed back.")
+      "shutdownGraceSeconds", 25, 0...3600,
+      "How long a role may finish its current work after SIGTERM. Then it hands back the rest.")
   }
 }

@@ -31,13 +31,14 @@ public struct SimulatorSettings: Sendable {
 
   init(_ reader: SettingsReader) {
     listen = ListenAddress(reader, "simulator.listen", "127.0.0.1:8443", "Address and port of the simulated App Store.")
-    folder = reader.path("simulator.folder", "simulator", "Where it keeps its test PKI and the apps' keys.")
+    folder = reader.path(
+      "simulator.folder", "simulator", "Folder in which the simulator keeps its test PKI and the apps' keys.")
     tlsNames = reader.strings(
-      "simulator.tlsNames", ["localhost", "127.0.0.1"], "Names and addresses in its TLS certificate.")
+      "simulator.tlsNames", ["localhost", "127.0.0.1"], "Names and addresses in the simulator's TLS certificate.")
     let key = "simulator.apps"
     apps = reader.strings(
       key, ["com.example.app:1234567890:57246542-96fe-1a63-e053-0824d011072a:2X9R4HXF34"],
-      "Apps it knows, each as `bundleId:appAppleId:issuerId:keyId`."
+      "Apps that the simulator knows, each as `bundleId:appAppleId:issuerId:keyId`."
     ).compactMap { text in
       let words = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
       // A key's file is named after its id.
@@ -49,7 +50,7 @@ public struct SimulatorSettings: Sendable {
       }
       return App(bundleId: BundleId(words[0]), appAppleId: appAppleId, issuerId: words[2], keyId: words[3])
     }
-    latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
+    latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "How long the simulator waits before each answer.")
     lifeMonth = reader.seconds(
       "simulator.lives.monthSeconds", 60, 0...2_592_000,
       "How long a month of a simulated purchase takes; 0 is real time.")

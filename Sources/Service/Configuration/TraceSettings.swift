@@ -14,10 +14,11 @@ public struct TraceSettings: Sendable {
   init(_ reader: SettingsReader) {
     url = reader.optionalString(
       Self.key,
-      "Where traces go, by OTLP/HTTP with JSON: `http://localhost:4318/v1/traces`. Without it nothing is recorded.")
+      "Address that receives the traces, by OTLP/HTTP with JSON: `http://localhost:4318/v1/traces`. Without it, no "
+        + "trace is recorded.")
     ratio = reader.factor(
       "traces.ratio", 0.01, 0...1,
-      "The part of the traces that is recorded if the caller says nothing. A caller's `traceparent` decides itself.")
+      "The part of the traces that is recorded. If a request has a `traceparent`, the `traceparent` decides instead.")
     caFile = reader.optionalPath(
       "traces.caFile", "PEM file of certificate authorities for the collector, instead of the system's.")
     authorization = reader.password(

@@ -31,35 +31,38 @@ public struct WorkerSettings: Sendable {
     concurrency = Int(
       reader.int(
         "worker.concurrency", 200, 1...10_000,
-        "Jobs of one publisher that run at once in one process; of all, a third more."))
+        "How many jobs of one publisher may run at the same time in one process. All publishers together may have a "
+          + "third more."))
     timerConcurrency = Int(
       reader.int(
         "worker.timerConcurrency", 100, 0...10_000,
-        "Looks at purchases whose timers are due that run at once in one process; 0 takes none."))
+        "How many looks at purchases with due timers may run at the same time in one process. 0: the process makes "
+          + "none."))
     historyInterval = reader.seconds(
       "worker.historyIntervalSeconds", 3600, 1...86_400,
-      "How often the Notification History of each app is read, for notifications that did not arrive.")
+      "How often workers read the Notification History of each app, to find notifications that did not arrive.")
     leaseDuration = reader.seconds(
-      "worker.leaseSeconds", 15, 0.5...600, "A worker that is silent for so long loses its jobs to another.")
+      "worker.leaseSeconds", 15, 0.5...600, "If a worker is silent for this long, another worker takes over its jobs.")
     retrySchedule = reader.secondsList(
       "worker.retryScheduleSeconds", [1, 5, 30, 120, 600] + Array(repeating: 3600, count: 23),
-      "Delay before each further attempt, which comes a second or a tenth later at most.")
+      "Delay before each further attempt. An attempt may come later, by at most a second or a tenth of the delay.")
     notFoundRetries = Int(
       reader.int("worker.notFoundRetries", 2, 0...20, "Further attempts while Apple does not know a transaction."))
     answerReuse = reader.seconds(
       "worker.answerReuseSeconds", 3, 0...60,
-      "A verified answer that gives access covers further registrations of the transaction for so long.")
+      "How long a verified answer that gives access also serves further registrations of the transaction.")
     statusRetention = reader.seconds(
       "worker.statusRetentionSeconds", 2_592_000, 60...31_536_000, "How long a finalized status can be read.")
     // Not shorter: a reading of Notification History after an outage would keep them again as new.
     notificationRetention = reader.seconds(
       "worker.notificationRetentionSeconds", 15_552_000, 2_592_000...315_360_000,
-      "How long a notification of Apple's is kept after it was applied; Apple itself keeps it for 180 days.")
+      "How long the ledger keeps a notification from Apple after it was applied. Apple itself keeps it for 180 days.")
     sweepInterval = reader.seconds(
-      "worker.sweepIntervalSeconds", 30, 0.1...3600, "How often open synchronizations are looked through.")
+      "worker.sweepIntervalSeconds", 30, 0.1...3600,
+      "How often workers look for open synchronizations that no queue holds.")
     sweepAfter = reader.seconds(
       "worker.sweepAfterSeconds", 120, 0.1...86_400,
-      "Age at which an open synchronization that no queue seems to hold is enqueued again.")
+      "Age at which a worker enqueues an open synchronization again, if no queue seems to hold it.")
     // A copy of a job may wait for the longest delay while the original is finalized, and must find its status.
     let retry = retrySchedule.max() ?? .zero
     let longest = retry + JobDelayQueue.tolerance(of: retry) + sweepAfter

@@ -41,7 +41,7 @@ public struct DoorReader {
     let key = key("customerPrefix")
     let prefix =
       reader.optionalString(
-        key, "Stands before the user's name of a request; both together are the customer's id.") ?? ""
+        key, "Text before the user's name in a request. Both together are the customer's id.") ?? ""
     if !prefix.isEmpty, !CustomerId(prefix).isValid || prefix.utf8.count > Self.longestPrefix {
       reader.note(
         key, "expected at most \(Self.longestPrefix) bytes with which the id of a customer may begin")
@@ -70,8 +70,8 @@ public struct DoorReader {
   }
 
   private static let customersMeaning =
-    "As `customers`, for this door. `open`: it takes users whom only the app knows; `registered`: a user must be put "
-    + "first."
+    "As `customers`, for this door. `open`: the door accepts users whom only the app knows; `registered`: a backend "
+    + "must put a user first."
 
   /// How many receipts a second one credential may send; `nil` if it may send any number.
   public func maxRequestsPerSecond() -> Int? {

@@ -16,11 +16,11 @@ extension PublisherReader {
         + "`fromFacts` answers at once if the customer has consented.")
     let preference = reader.choice(
       "consumption.refundPreference", Preference.none,
-      "The decision that an answer from facts asks of Apple: `none`, `DECLINE`, `GRANT_FULL`, or `GRANT_PRORATED`.")
+      "The decision that an answer from facts asks Apple for: `none`, `DECLINE`, `GRANT_FULL`, or `GRANT_PRORATED`.")
     return ConsumptionPolicy(
       answerer, preference: ConsumptionAnswer.Preference(rawValue: preference.rawValue),
       isSampleProvided: reader.bool(
         "consumption.sampleContentProvided", false,
-        "Whether customers can try the offer's products before they buy them; answers from facts tell it."))
+        "Whether customers can try the offer's products before they buy them. Answers from facts tell Apple."))
   }
 }

@@ -30,7 +30,7 @@ extension PublisherReader {
       shown: "any")
     let lifetime = reader.int(
       "customerTokens.maxLifetimeSeconds", 0, 0...315_360_000,
-      "The most seconds from `iat` to `exp`; a token without `iat` is refused then. 0: no limit.")
+      "Longest time from `iat` to `exp` of a token. With a limit, a token without `iat` is refused. 0: no limit.")
     let leeway = reader.int(
       "customerTokens.clockLeewaySeconds", Publisher.CustomerTokenPolicy.defaultLeeway, 0...300,
       "How much the clock of the tokens' issuer may differ.")
@@ -125,8 +125,8 @@ extension PublisherReader {
       "customerTokens.jwks.file", isRequired: false, "File with a set of JSON Web Keys (RFC 7517), instead of `url`.")
     let url = reader.optionalString(
       "customerTokens.jwks.url",
-      "Where gateways fetch a set of JSON Web Keys. `https://`; private addresses are allowed, since you write this "
-        + "file.", isSecret: true)
+      "URL of a set of JSON Web Keys, which gateways fetch. `https://`; private addresses are allowed, because you "
+        + "write this file.", isSecret: true)
     let authorities = reader.optionalPath(
       "customerTokens.jwks.caFile", "PEM file of certificate authorities for `url`, instead of the system's.")
     if text != nil, url != nil { reader.note("customerTokens.jwks.url", "stands beside file, expected one of them") }
@@ -163,6 +163,7 @@ extension PublisherReader {
         return texts.count == elements.count ? texts : nil
       }, text: { _ in nil })
     return reader.read(
-      "customerTokens.audience", [], "any", "Whom tokens must be for: one of these texts must be in `aud`.", form) ?? []
+      "customerTokens.audience", [], "any",
+      "Accepted audiences: a token's `aud` must contain one of these texts.", form) ?? []
   }
 }

@@ -15,17 +15,16 @@ extension PublisherReader {
       productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer.")
         .map(ProductId.init(_:)),
       accessDays: days == 0 ? nil : Int(days),
-      tags: distinct("tags", "What the offer opens, in your own words; doors show it.", reader),
-      displayName: reader.optionalString("displayName", "Name for people; doors show it."),
-      itemClass: reader.optionalString("itemClass", "Class of the item in your catalog; doors show it."),
+      tags: distinct("tags", "What the offer gives access to, in your own words; doors return it.", reader),
+      displayName: reader.optionalString("displayName", "Name for people; doors return it."),
+      itemClass: reader.optionalString("itemClass", "Class of the item in your catalog; doors return it."),
       catalogVersion: reader.optionalString(
         "catalogVersion", "Version of your catalog that has the offer; a door's client may ask for one version."),
       price: price(reader),
       coupons: distinct("coupons", "Coupons of generic campaigns that are valid for the offer.", reader),
       refunds: reader.choice(
         "refunds", RefundPolicy.endAccess,
-        "What a refund of Apple's does to the access: `endAccess`, `keepUntilPeriodEnd`, or "
-          + "`reportOnly`."),
+        "What a refund by Apple does to the access: `endAccess`, `keepUntilPeriodEnd`, or `reportOnly`."),
       grantsFamilyShared: reader.choice(
         "familyShared", FamilySharing.grant,
         "Whether a purchase that a family member shares gives access: `grant` or "

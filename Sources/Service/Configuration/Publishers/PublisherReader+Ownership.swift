@@ -84,6 +84,6 @@ extension PublisherReader {
   func isMigrating() -> Bool {
     reader.bool(
       "migrating", false,
-      "`true`: the publisher's purchases are being moved here, and transfers are refused with SK2C0005.")
+      "`true`: the publisher's purchases are being moved here, so transfers are refused with `SK2C0005`.")
   }
 }

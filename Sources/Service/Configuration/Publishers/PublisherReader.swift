@@ -34,7 +34,7 @@ struct PublisherReader {
       "publisherId", nil, 1...999_999_999_999, "The publisher's number, `broadcasterId` on the wire.")
     let customers = reader.choice(
       "customers", Publisher.CustomerPolicy.registered,
-      "`registered`: a customer must be put before a purchase can name it; `open`: any customer id is taken.")
+      "`registered`: a backend must put a customer before a purchase can name it; `open`: any customer id is accepted.")
     let tokenHashes = hashes(
       "tokenHashes", of: "token",
       "SHA-256 of each publisher token without a name, in hexadecimal. Such a token has every scope; `tokens` has those "
@@ -112,7 +112,7 @@ struct PublisherReader {
     }
     let isReleased = reader.bool(
       "released", true,
-      "`false`: production's 401 means that it does not know the app yet, and the sandbox is asked.")
+      "`false`: a 401 from production means that Apple does not know the app yet, and workers ask the sandbox.")
     let before = reader.mistakes.count
     let appAppleId = reader.int(
       "appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
@@ -180,7 +180,8 @@ struct PublisherReader {
       reader.note("topics", (stranger.map { "has \"\($0)\", " } ?? "") + known.topicsExpectation + question)
     }
     let environment = reader.optionalString(
-      "environment", "The only environment whose purchases it hears about: `Production` or `Sandbox`.", shown: "both")
+      "environment",
+      "The only environment whose purchases it gets events about: `Production` or `Sandbox`.", shown: "both")
     if let environment, WebhookEnvironment(rawValue: environment) == nil {
       reader.note("environment", "is \"\(environment)\", expected one of Production, Sandbox")
     }
