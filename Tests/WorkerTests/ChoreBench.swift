@@ -49,6 +49,8 @@ final class ChoreBench {
 final class CountsByValue: RunCounts {
   var isReady = true
   var begun: [String: Int] = [:]
+  /// The names of each call that noted runs.
+  private(set) var begins: [[String]] = []
   var failure: RedisError?
 
   func counts(_ names: [String]) async throws -> [Int] {
@@ -57,6 +59,7 @@ final class CountsByValue: RunCounts {
   }
   func begin(_ names: [String]) async throws {
     if let failure { throw failure }
+    begins.append(names)
     for name in names { begun[name, default: 0] += 1 }
   }
   func end(_ names: [String]) async throws {

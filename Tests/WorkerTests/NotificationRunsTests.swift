@@ -32,8 +32,10 @@ struct NotificationRunsTests {
       defer { overdue = [] }
       return overdue
     }
-    func putAside(_ notifications: [NotificationStore.Aside]) async throws {
-      aside += notifications.map(\.key)
+    func putAside(_ reasons: [ExactText: String], of publisherIds: [Int64]) async throws -> [NotificationKey] {
+      let open = texts.keys.filter { reasons[$0.uuid] != nil && publisherIds.contains($0.publisherId) }
+      aside += open
+      return open
     }
   }
 
@@ -42,7 +44,9 @@ struct NotificationRunsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func key(_ id: String) -> NotificationKey { NotificationKey(publisherId: 7, uuid: id) }
+  private func key(_ id: String, of publisher: Int64 = 7) -> NotificationKey {
+    NotificationKey(publisherId: publisher, uuid: id)
+  }
 
   private func runs() throws -> NotificationRuns {
     NotificationRuns(
@@ -71,12 +75,29 @@ struct NotificationRunsTests {
   }
 
   @Test func `what seems to kill its worker is put aside`() async throws {
-    bench.counts.begun["notification:7:a"] = Suspects.givenUpFrom
+    bench.counts.begun["notification:a"] = Suspects.givenUpFrom
     ledger.texts = [key("a"): "x", key("b"): "y"]
     try await sweep(key("a"), key("b"))
     #expect(ledger.aside == [key("a")])
     #expect(ledger.putOff == [key("b")])
     #expect(bench.counts("countersign_notifications_put_aside_total 1"))
+    #expect(bench.counts.begun.isEmpty)
+  }
+
+  @Test func `a notification that several publishers have dies as one, and is put aside for all of them`() async throws
+  {
+    // Only the other publisher's copy has killed workers, and only that copy is overdue.
+    bench.counts.begun["notification:a"] = Suspects.givenUpFrom
+    ledger.texts = [key("a"): "x", key("a", of: 8): "x"]
+    try await sweep(key("a", of: 8))
+    #expect(Set(ledger.aside) == [key("a"), key("a", of: 8)])
+    #expect(bench.counts("countersign_notifications_put_aside_total 2"))
+  }
+
+  @Test func `a run with the copies of two publishers is one run`() async throws {
+    ledger.texts = [key("a"): "no notification", key("a", of: 8): "no notification"]
+    try await sweep(key("a"), key("a", of: 8))
+    #expect(bench.counts.begins == [["notification:a"]])
   }
 
   @Test func `without Redis nobody could count what comes again, so nothing is swept`() async throws {

@@ -55,6 +55,6 @@ public struct Keys: Sendable {
   /// microseconds since 1970.
   public func turns(_ publisher: Int64) -> String { "\(prefix)turns:\(publisher)" }
   /// String with expiry: how many runs of something have begun and not ended. The name tells of what: `delivery:HASH`,
-  /// `notification:PUBLISHER:UUID`, `timer:…`, `refund:…` or `history:…`.
+  /// `notification:UUID`, `timer:…`, `refund:…` or `history:…`.
   public func begun(_ name: String) -> String { "\(prefix)begun:\(name)" }
 }

@@ -134,9 +134,15 @@ enum NotificationRow {
   static let putAside = PostgresStatement(
     "put notifications aside",
     """
-    UPDATE notifications k SET due_at = NULL, put_aside_at = now(), put_aside_reason = n.reason
-    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, uuid, reason)
-    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL AND k.put_aside_at IS NULL
+    WITH open AS (
+      SELECT k.publisher_id, k.uuid, n.reason
+      FROM unnest($1::text[], $2::text[]) AS n (uuid, reason) CROSS JOIN unnest($3::bigint[]) AS p (publisher_id)
+        JOIN notifications k ON k.publisher_id = p.publisher_id AND k.uuid = n.uuid
+      WHERE k.applied_at IS NULL AND k.put_aside_at IS NULL
+      ORDER BY k.publisher_id, k.uuid FOR NO KEY UPDATE OF k)
+    UPDATE notifications k SET due_at = NULL, put_aside_at = now(), put_aside_reason = o.reason FROM open o
+    WHERE k.publisher_id = o.publisher_id AND k.uuid = o.uuid
+    RETURNING k.publisher_id, k.uuid
     """)
 
   /// Counts what is put aside. The partial index has nothing else.

@@ -1,6 +1,6 @@
 public import Domain
 public import EventLoop
-import Formats
+public import Formats
 public import Postgres
 
 /// The notifications of the ledger. All that comes within a turn of the loop is kept in one statement.
@@ -132,27 +132,22 @@ public final class NotificationStore {
     return try rows.map(NotificationKey.init)
   }
 
-  /// A notification to put aside.
-  public struct Aside: Sendable {
-    public let key: NotificationKey
-    /// Why it is put aside, for a person.
-    public let reason: String
-
-    /// Creates an entry.
-    public init(_ key: NotificationKey, reason: String) { (self.key, self.reason) = (key, reason) }
-  }
-
-  /// Puts notifications aside that seem to kill their workers, each with its reason.
+  /// Puts notifications aside that seem to kill their workers.
   ///
+  /// - Parameters:
+  ///   - reasons: why each is put aside, for a person, by its UUID.
+  ///   - publisherIds: the publishers whose copies are meant.
+  /// - Returns: those that were open.
   /// - Throws: `PostgresError`.
-  public func putAside(_ notifications: [Aside]) async throws {
-    let sorted = notifications.sorted { ($0.key.publisherId, $0.key.uuid) < ($1.key.publisherId, $1.key.uuid) }
-    _ = try await postgres.run(
+  public func putAside(
+    _ reasons: [ExactText: String], of publisherIds: [Int64]
+  ) async throws -> [NotificationKey] {
+    let reasons = reasons.sorted { $0.key < $1.key }
+    let rows = try await postgres.run(
       PostgresQuery(
         NotificationRow.putAside,
-        [
-          .int64s(sorted.map(\.key.publisherId)), .texts(sorted.map(\.key.uuid.text)), .texts(sorted.map(\.reason)),
-        ]))
+        [.texts(reasons.map(\.key.text)), .texts(reasons.map(\.value)), .int64s(publisherIds)]))
+    return try rows.map(NotificationKey.init)
   }
 
   /// How many notifications are put aside, of all publishers.

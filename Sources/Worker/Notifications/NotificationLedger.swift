@@ -17,8 +17,8 @@ protocol NotificationLedger {
   ) async throws -> NotificationStore.Finished
   /// Takes notifications that nobody has applied in time.
   func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey]
-  /// Puts notifications aside, with the reason.
-  func putAside(_ notifications: [NotificationStore.Aside]) async throws
+  /// Puts aside what publishers have of some notifications, with the reason of each; returns what was open.
+  func putAside(_ reasons: [ExactText: String], of publisherIds: [Int64]) async throws -> [NotificationKey]
 }
 
 extension NotificationStore: NotificationLedger {}

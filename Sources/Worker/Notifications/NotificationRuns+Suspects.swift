@@ -51,42 +51,48 @@ extension NotificationRuns {
   /// Notes that runs begin.
   ///
   /// - Throws: `RedisError`: then the runs must not begin, and the sweep finds the notifications again.
-  func count(_ keys: [NotificationKey]) async throws { try await dependencies.begun.begin(keys.map(Self.name)) }
+  func count(_ keys: [NotificationKey]) async throws {
+    // What several publishers have of one notification dies as one.
+    try await dependencies.begun.begin(Set(keys.map(Self.name)).sorted())
+  }
 
   /// Notes that runs have ended. A count that stays does little harm: the notification is applied, or a later run
   /// comes to its end sooner.
   func forget(_ keys: [NotificationKey]) async {
     do {
-      try await dependencies.begun.end(keys.map(Self.name))
+      try await dependencies.begun.end(Set(keys.map(Self.name)).sorted())
     } catch {
       context.log.debug("the end of a run could not be noted", ["cause": .failure(error)])
     }
   }
 
-  /// Puts notifications aside. In the ledger they stay with the reason, until a person says what becomes of them.
+  /// Puts notifications aside, for every publisher that has them: they are the same bytes, and each publisher's copy
+  /// would kill as many workers again. In the ledger they stay with the reason, until a person says what becomes of
+  /// them.
   private func putAside(_ fatal: [NotificationKey: Int], _ batch: [NotificationKey: [Waiting]]) async {
-    let rows = fatal.map { key, crashes in
-      NotificationStore.Aside(
-        key, reason: "\(crashes) workers in a row died while they had it: it seems to kill its process")
+    let reasons = fatal.reduce(into: [:]) {
+      $0[$1.key.uuid] = "\($1.value) workers in a row died while they had it: it seems to kill its process"
     }
+    let publishers = Set(context.publishers.all.map(\.id)).union(fatal.keys.map(\.publisherId))
     do {
-      try await dependencies.ledger.putAside(rows)
-      for row in rows {
+      let aside = try await dependencies.ledger.putAside(reasons, of: publishers.sorted())
+      for key in aside {
         context.log.error(
           "notification put aside",
           [
-            "publisherId": .int(row.key.publisherId), "uuid": .string(row.key.uuid.text),
-            "reason": .string(row.reason),
+            "publisherId": .int(key.publisherId), "uuid": .string(key.uuid.text),
+            "reason": .string(reasons[key.uuid] ?? ""),
           ])
       }
-      metrics.putAside.add(Double(rows.count))
+      metrics.putAside.add(Double(aside.count))
       // The ledger knows it now. If a person brings it back, it is no suspect.
-      await forget(rows.map(\.key))
+      await forget(Array(fatal.keys))
     } catch {
       context.log.ledgerFailure("notifications could not be put aside", error)
     }
     done(fatal.keys, batch)
   }
 
-  private static func name(_ key: NotificationKey) -> String { "notification:\(key.publisherId):\(key.uuid.text)" }
+  /// Publishers of one app have the same notification, and a worker that dies of it counts for all of them.
+  private static func name(_ key: NotificationKey) -> String { "notification:\(key.uuid.text)" }
 }
