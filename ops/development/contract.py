@@ -1,12 +1,14 @@
 """Compares a gateway with docs/reference/openapi.yaml.
 
-It refuses each text beyond its limit, and Schemathesis sends requests that fit the file, and others.
+Generators write clients from the file that work, the gateway refuses each text beyond its limit, and Schemathesis sends
+requests that fit the file, and others.
 """
 import json
 import os
 import shutil
 import subprocess
 
+from development.generated_clients import check_generated_clients
 from development.limits import SHARED_SECRET, Limits
 from development.openapi import OPENAPI
 from development.packages import PrivatePython
@@ -25,6 +27,7 @@ def check_contract(system):
     """Checks a gateway of its own beside a running system, whose servers it shares."""
     with Step("a gateway for Schemathesis"):
         gateway = start_gateway(system)
+    check_generated_clients(system, gateway)
     client = system.configuration.client(system.received)
     # The hooks need the doors' credentials, and let the simulator mint receipts.
     client["IAPTIC_CREDENTIAL"] = system.configuration.iaptic_credential

@@ -149,10 +149,14 @@ class Operation:
 
     def texts(self):
         """Each text of its requests."""
+        found = []
         for parameter in self.parameters:
-            yield from self.below(parameter["schema"], parameter["in"], (parameter["name"],), {})
+            found += self.below(parameter["schema"], parameter["in"], (parameter["name"],), {})
         for content in self.content.values():
-            yield from self.below(content["schema"], "body", (), {})
+            found += self.below(content["schema"], "body", (), {})
+        # The conditions of an object may say how long a text is.
+        limited = {(text.part, text.members) for text in found if text.most}
+        return [text for text in found if text.most or (text.part, text.members) not in limited]
 
     def below(self, schema, part, members, beside):
         schema = self.api.resolved(schema)
@@ -162,13 +166,25 @@ class Operation:
         for word in ("oneOf", "anyOf", "allOf"):
             for inner in schema.get(word, []):
                 yield from self.below(inner, part, members, beside)
-        properties = schema.get("properties", {})
-        beside = beside | {(*members, name): inner["const"] for name, inner in properties.items() if "const" in inner}
-        for name, inner in properties.items():
+        beside = beside | constants(schema, members)
+        if "if" in schema:
+            yield from self.below(schema.get("then", {}), part, members, beside | constants(schema["if"], members))
+            yield from self.below(schema.get("else", {}), part, members, beside)
+        for name, inner in schema.get("properties", {}).items():
             yield from self.below(inner, part, (*members, name), beside)
         for word, name in (("items", "[]"), ("additionalProperties", "{}")):
             if isinstance(schema.get(word), dict):
                 yield from self.below(schema[word], part, (*members, name), beside)
+
+
+def constants(schema, members):
+    """The members of an object that have only one value, and that value."""
+    found = {}
+    for name, inner in schema.get("properties", {}).items():
+        choices = [inner["const"]] if "const" in inner else inner.get("enum", [])
+        if len(choices) == 1:
+            found[(*members, name)] = choices[0]
+    return found
 
 
 class Text:

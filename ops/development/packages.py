@@ -10,11 +10,13 @@ from fleet import ROOT, Failure, shown
 class PrivatePython:
     """A Python environment for one purpose. It is made once, and again when its list of packages changes."""
 
-    def __init__(self, name, requirements, purpose, by="ops/test"):
+    def __init__(self, name, requirements, purpose, by="ops/test", least="3.10"):
         self.folder = ROOT / ".countersign" / name
         self.requirements = requirements
         # Which script does what with it, for the message of a failure.
         self.purpose, self.by = purpose, by
+        # The oldest Python that the packages support.
+        self.least = least
 
     @property
     def python(self):
@@ -38,7 +40,7 @@ class PrivatePython:
                 shutil.rmtree(self.folder, ignore_errors=True)
                 raise Failure(
                     f"{run.stdout.strip()}\n\n{self.by} {self.purpose}, and could not {what} {shown(self.folder)}.\n"
-                    "It needs Python 3.10 or newer with venv (Debian: python3-venv) and, once, the packages of\n"
-                    f"{shown(self.requirements)} from PyPI. Where PyPI cannot be reached, name a mirror in "
+                    f"It needs Python {self.least} or newer with venv (Debian: python3-venv) and, once, the packages\n"
+                    f"of {shown(self.requirements)} from PyPI. Where PyPI cannot be reached, name a mirror in "
                     "PIP_INDEX_URL,\nor a folder with the wheels in PIP_FIND_LINKS, with PIP_NO_INDEX=1.")
         stamp.write_text(wanted)

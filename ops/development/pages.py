@@ -16,8 +16,8 @@ import textwrap
 
 PROGRAMS = frozenset((
     "amqp-consume amqp-declare-queue amqp-publish cat cd cp countersign curl docker echo export for git grep jq kill "
-    "mkdir ops/bench ops/chaos ops/examples/client.py ops/examples/webhooks.py ops/receiver ops/run ops/servers "
-    "ops/test printf psql python3 sed set sleep source sudo swift tail until wait while").split())
+    "mkdir ops/bench ops/chaos ops/examples/client.py ops/examples/purchase.py ops/examples/webhooks.py ops/receiver "
+    "ops/run ops/servers ops/test printf psql python3 sed set sleep source sudo swift tail until wait while").split())
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 FUNCTION = re.compile(r"[a-z_]+\(\) \{")
 NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")

@@ -10,6 +10,8 @@ import time
 
 from development.charts import RENDERED, check_chart
 from development.contract import PYTHON, check_contract
+from development.example_clients import check_purchases
+from development.generated_clients import PYTHON as GENERATORS
 from development.grafana.evaluation import evaluate
 from development.lanes import record, run_lanes
 from development.lines import check_lines, is_script
@@ -20,6 +22,7 @@ from development.traces import Collector
 from development.walk import walk
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
+from fleet.configuration import CUSTOMER
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
 from fleet.sets import VARIABLE, ServerSet
@@ -173,8 +176,9 @@ def test(arguments, parts):
         check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     if is_whole or only_contract:
         # This comes before the long parts, since it may need the network.
-        with parts.part("Schemathesis and OpenTelemetry, installed"):
+        with parts.part("Schemathesis, generators and OpenTelemetry, installed"):
             PYTHON.prepare()
+            GENERATORS.prepare()
             OTLP_PYTHON.prepare()
     if is_whole or only_chart:
         with parts.part("the chart, without a cluster"):
@@ -317,7 +321,8 @@ def check_as_strangers(parts, contract, chart):
                 with parts.part("ops/examples"):
                     for example in CLIENTS:
                         check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
-                with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
+                    check_purchases(system.configuration.client(system.received), CUSTOMER)
+                with parts.part("docs/reference/openapi.yaml, with generators and Schemathesis"):
                     check_contract(system)
         finally:
             system.stop()

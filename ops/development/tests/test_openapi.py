@@ -6,8 +6,11 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "ops"))
 
+from development.generated_clients import run  # noqa: E402
+from development.generators import mistakes, mistakes_of_schema  # noqa: E402
 from development.limits import EXEMPT, sample  # noqa: E402
 from development.openapi import OpenAPI  # noqa: E402
+from fleet import Failure  # noqa: E402
 
 # Formats that no long text has.
 BOUNDED = {"uuid", "date-time", "ipv4", "ipv6"}
@@ -24,7 +27,8 @@ class OpenAPITests(unittest.TestCase):
         self.assertGreater(len(file["paths"]), 40)
         purchase = file["components"]["schemas"]["Purchase"]
         self.assertEqual(purchase["required"], ["transactionId"])
-        self.assertEqual(purchase["oneOf"], [{"required": ["cleengCustomerId"]}, {"required": ["customerId"]}])
+        self.assertEqual(purchase["if"], {"required": ["customerId"]})
+        self.assertEqual(purchase["then"], {"not": {"required": ["cleengCustomerId"]}})
         self.assertEqual(file["components"]["schemas"]["TransactionId"]["pattern"], "^[0-9]{1,32}$")
         self.assertEqual(file["components"]["schemas"]["WebhookEnvironment"]["enum"], ["Production", "Sandbox", None])
 
@@ -34,6 +38,16 @@ class OpenAPITests(unittest.TestCase):
             str(text) for text in self.texts
             if not (text.most or text.choices or text.form in BOUNDED) and text.members[-1] not in EXEMPT}
         self.assertEqual(sorted(unbounded), [])
+
+    def test_a_condition_tells_the_limit_of_a_secret(self):
+        secrets = {tuple(text.beside.items()): text.most for text in self.texts
+                   if text.operation.name == "createWebhookEndpoint" and text.members == ("secret",)}
+        self.assertEqual(secrets, {
+            ((("format",), "fovea"), (("signature",), "v1")): 64,
+            ((("acceptsSelfSigned",), False), (("format",), "mbaasy"), (("signature",), "v1")): 64,
+            ((("acceptsSelfSigned",), False), (("signature",), "v1a")): 93,
+            ((("acceptsSelfSigned",), False),): 94,
+        })
 
     def test_every_limit_can_be_tried(self):
         """ops/test --contract sends a text at the limit and one beyond it to a gateway (development/limits.py)."""
@@ -45,6 +59,76 @@ class OpenAPITests(unittest.TestCase):
                     if not most.startswith("whsk_"):
                         self.assertRegex(most, text.pattern or "^")
                     self.assertEqual(len(sample(text, text.most + 1)), text.most + 1)
+
+
+class GeneratorTests(unittest.TestCase):
+    def test_generators_understand_the_file(self):
+        self.assertEqual(mistakes(OpenAPI()), [])
+
+    def test_what_generators_understand(self):
+        for schema in (
+                {"required": ["a"], "properties": {"a": {"const": True}, "b": {"enum": ["x"]}}},
+                {"type": ["array", "null"], "items": {}}, {"type": "string", "enum": ["a", None]},
+                {"enum": [1, 2]}, {"anyOf": [{"enum": [1]}, {"enum": ["1"]}]}, {"type": None}):
+            self.assertEqual(list(mistakes_of_schema(schema)), [], schema)
+
+    def test_what_they_do_not_understand(self):
+        for schema, wanted in (
+                ({"properties": {"a": {"const": True}}}, "a has a const, but is not required"),
+                ({"required": ["b"], "properties": {"a": {"const": 1}, "b": {}}}, "a has a const"),
+                ({"anyOf": [{"type": "null"}, {"const": ""}]}, "anyOf has a const"),
+                ({"type": "array"}, "an array without items"), ({"type": ["array", "null"]}, "an array without items"),
+                ({"enum": [1, "1"]}, "an enum of int and str"), ({"enum": [True]}, "an enum of bool"),
+                ({"properties": {"a": {}}, "oneOf": [{"required": ["a"]}]}, "oneOf beside properties")):
+            found = list(mistakes_of_schema(schema))
+            self.assertEqual(len(found), 1, (schema, found))
+            self.assertIn(wanted, found[0])
+
+    def test_a_condition_may_have_an_enum_of_booleans_but_no_other_mistake(self):
+        self.assertEqual(list(mistakes_of_schema({"enum": [False]}, is_condition=True)), [])
+        self.assertEqual(len(list(mistakes_of_schema({"type": "array"}, is_condition=True))), 1)
+
+    def test_mistakes_are_found_at_any_depth(self):
+        file = FILE.replace("BODY", "$ref: '#/components/schemas/Purchase'")
+        self.assertEqual(mistakes(OpenAPI(file)), [
+            "/components/schemas/Purchase/properties/enum/items: an array without items; say what its elements are",
+            "/components/schemas/Purchase/then: oneOf beside properties; write the condition with if, then and else, or"
+            " with not",
+        ])
+
+    def test_the_body_of_a_registration_has_a_name(self):
+        found = mistakes(OpenAPI(FILE.replace("BODY", "type: object")))
+        self.assertEqual([text for text in found if text.startswith("registerPurchase")], [
+            "registerPurchase: the application/json has no name; put its schema below components, and refer to it"])
+
+    def test_a_generator_that_fails_is_named_with_what_it_said(self):
+        command = [sys.executable, "-c", "print('Unsupported enum'); raise SystemExit(3)"]
+        with self.assertRaises(Failure) as caught:
+            run("this generator cannot generate a client", command, ROOT, {})
+        for text in ("Unsupported enum\n\nthis generator cannot generate a client: ", "ended with status 3",
+                     "ops/development/generators.py"):
+            self.assertIn(text, str(caught.exception))
+
+
+FILE = """
+security: []
+paths:
+  /purchases:
+    post:
+      operationId: registerPurchase
+      requestBody:
+        content:
+          application/json:
+            schema:
+              BODY
+            example: {type: array}
+components:
+  schemas:
+    Purchase:
+      properties:
+        enum: {type: array, items: {type: array}}
+      then: {properties: {a: {enum: [true]}}, oneOf: [{required: [a]}]}
+"""
 
 
 if __name__ == "__main__":
