@@ -49,7 +49,7 @@ def mistakes_of_schema(schema, is_condition=False):
             yield f"{word} beside properties; write the condition with if, then and else, or with not"
     if "array" in (schema.get("type") or ()) and "items" not in schema:
         yield "an array without items; say what its elements are"
-    kinds = sorted({type(choice).__name__ for choice in schema.get("enum", []) if choice is not None})
+    kinds = sorted({type(choice).__name__ for choice in schema.get("enum", [])})
     if len(kinds) > 1:
         yield f"an enum of {' and '.join(kinds)}; write an enum for each type, in an anyOf"
     elif not is_condition and kinds not in ([], ["int"], ["str"]):
