@@ -77,9 +77,16 @@ struct Command: Sendable {
     return 0
   }
 
+  /// What the executable itself takes in place of a command.
+  static let options = [
+    (name: "--help", summary: "prints this help; COMMAND --help prints that of a command"),
+    (name: "--version", summary: "prints the version, the commit, and the versions of the C libraries in use"),
+  ]
+
   static var usage: String {
-    let lines = all.map { command in
-      "  " + command.name + String(repeating: " ", count: 19 - command.name.count) + command.summary
+    let entries = all.map { (name: $0.name, summary: $0.summary) } + options
+    let lines = entries.map { entry in
+      "  " + entry.name + String(repeating: " ", count: 19 - entry.name.count) + entry.summary
     }
     return """
       usage: countersign COMMAND [ARGUMENTS]

@@ -13,7 +13,8 @@ func runCommand(_ arguments: [String]) async -> Int32 {
     return 0
   case .some(let name):
     guard let command = Command.all.first(where: { $0.name == name }) else {
-      let question = NearestName.question(name, among: Command.all.map(\.name))
+      let names = Command.all.map(\.name) + Command.options.map(\.name)
+      let question = NearestName.question(name, among: names)
       complain("countersign: no such command: \(name)\(question)\n\n\(Command.usage)")
       return 2
     }

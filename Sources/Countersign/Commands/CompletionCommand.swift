@@ -17,7 +17,7 @@ enum CompletionCommand {
   /// The script. Behind an option that takes a file, bash completes files.
   static func bash(_ commands: [Command]) -> String {
     let cases = commands.map { "      \($0.name)) words='\($0.words.joined(separator: " "))' ;;" }
-    let names = commands.map(\.name) + ["help", "--help", "--version"]
+    let names = commands.map(\.name) + ["help"] + Command.options.map(\.name)
     return """
       # source <(countersign completion bash)
       _countersign() {

@@ -14,6 +14,7 @@ enum ManualCommand {
       ".TP\n.B \(escaped(command.name + (command.arguments.map { " " + $0 } ?? " ...")))\n"
         + escaped(command.summary.prefix(1).uppercased() + command.summary.dropFirst()) + "."
     }
+    let options = Command.options.map { ".TP\n.B \(escaped($0.name))\n\(escaped($0.summary))." }
     return """
       .TH COUNTERSIGN 1 "" "countersign \(BuildVersion.number)" "Countersign"
       .SH NAME
@@ -29,6 +30,8 @@ enum ManualCommand {
       lists them all.
       .SH COMMANDS
       \(entries.joined(separator: "\n"))
+      .SH OPTIONS
+      \(options.joined(separator: "\n"))
       .SH EXIT STATUS
       0 is success, 1 a failure, and 2 a mistake in the arguments or in the configuration.
       """

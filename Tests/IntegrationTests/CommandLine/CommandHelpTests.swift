@@ -42,6 +42,28 @@ struct CommandHelpTests {
     #expect(rest.last?.dropFirst().first == "OpenSSL")
   }
 
+  @Test func `the help names --help and --version`() async throws {
+    let (status, text) = try await bash("\(Repository.products)/countersign --help")
+    #expect(status == 0)
+    for option in ["--help", "--version"] { #expect(text.contains("\n  \(option) "), "\(text)") }
+  }
+
+  @Test(arguments: [
+    ("chek-config", "check-config"), ("workr", "worker"), ("--versoin", "--version"), ("--hlep", "--help"),
+  ])
+  func `a wrong word gets the one that was meant`(word: String, expected: String) async throws {
+    let (status, text) = try await bash("\(Repository.products)/countersign \(word) 2>&1")
+    #expect(status == 2 && text.contains("no such command: \(word); did you mean \(expected)?"), "\(text)")
+  }
+
+  @Test(arguments: ["--help", "--version", "nonsense", "check-config --config /nowhere", "verify /nowhere"])
+  func `a terminal gets no colours`(words: String) async throws {
+    // script gives the command a terminal for its output.
+    let (_, text) = try await bash(
+      "script --quiet --return --command '\(Repository.products)/countersign \(words)' /dev/null </dev/null")
+    #expect(!text.isEmpty && !text.contains("\u{1B}"), "\(text)")
+  }
+
   /// What a shell prints for a script.
   private func bash(_ script: String) async throws -> (status: Int32, text: String) {
     let output = FileManager.default.temporaryDirectory.appending(path: "countersign-bash-\(UUID().uuidString)")
@@ -79,7 +101,9 @@ struct CommandHelpTests {
         sed -E $'s/\x1b\\[[0-9;]*m//g; s/.\x08//g'
       """#)
     #expect(status == 0 && !text.contains("warning"), "\(text)")
-    for command in ["gateway", "check-config", "completion"] { #expect(text.contains("\n       \(command)")) }
+    for command in ["gateway", "check-config", "completion", "--version"] {
+      #expect(text.contains("\n       \(command)"))
+    }
   }
 
   @Test(arguments: [
