@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import RoleSupport
 import Testing
 

@@ -42,7 +42,9 @@ def check_purchases(client, customer):
         print(f"Registering a purchase with {shown(program)} …", flush=True)
         transaction = f"1000000000036{number:03d}"
         run = purchase(program, client, customer, transaction)
-        if run.returncode != 0 or run.stdout != "PURCHASE_SYNCHRONIZED\nS123123123_US may be used\n":
+        # The customer may have more offers, by the examples that ran before.
+        wanted = {"PURCHASE_SYNCHRONIZED", "S123123123_US may be used"}
+        if run.returncode != 0 or not wanted <= set(run.stdout.splitlines()):
             raise Failure(f"{shown(program)} {customer} {transaction} ended with status {run.returncode} and printed\n"
                           f"{run.stdout}{run.stderr}")
     if skipped:

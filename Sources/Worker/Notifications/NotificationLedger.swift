@@ -1,6 +1,7 @@
 import Coordination
 import Domain
 import EventLoop
+import Formats
 import Ledger
 
 /// The part of the ledger that has notifications. Every method throws `PostgresError`.
