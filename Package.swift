@@ -131,6 +131,12 @@ let package = Package(
         "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
         "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Transport",
       ]),
+    library(
+      "Console", "Console",
+      [
+        "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
+        "Observability", "Postgres", "Redis", "Service",
+      ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
       "Simulator", "Simulator", exclude: ["HTTP2Server"],
@@ -138,7 +144,8 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "CBuild", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway",
+        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
+        "Gateway",
         "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
         "Postgres", "Redis", "Service", "Simulator", "Worker",
       ]),
@@ -221,12 +228,18 @@ let package = Package(
         "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Notifier", "Observability",
         "RoleSupport", "Service", "TestSupport",
       ]),
+    tests(
+      "ConsoleTests",
+      [
+        "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
+        "HTTPServer", "Ledger", "RoleSupport", "Service", "TestSupport",
+      ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),
     tests(
       "DocumentsTests",
       [
-        "Configuration", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats", "Gateway", "HTTPServer",
+        "Configuration", "Console", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats", "Gateway", "HTTPServer",
         "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service", "Simulator", "TestSupport",
         "Transport", "Worker",
       ]),
@@ -240,8 +253,8 @@ let package = Package(
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets",
-        "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport",
+        "AMQP", "Chaos", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
+        "Fleets", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport",
         "Simulator", "TestSupport",
       ]),
   ],

@@ -1,3 +1,4 @@
+import Console
 import Doors
 import EventLoop
 import Gateway
@@ -24,6 +25,12 @@ struct Command: Sendable {
     .role("notifier", "delivers the events to webhook endpoints") { context in
       try Notifier(context)
     },
+    .role("console", "shows people why a customer has access; off until it is configured") { context in
+      try Console(context)
+    },
+    Command(
+      name: "console-password", summary: "makes a line of the console's file of users; reads the password",
+      arguments: ConsolePasswordCommand.usage, run: ConsolePasswordCommand.run),
     Command(
       name: "migrate", summary: "brings the ledger's schema up to this build; --check only says what is missing",
       arguments: MigrateCommand.usage, run: MigrateCommand.run),

@@ -50,15 +50,22 @@ extension RoleContext {
 
   /// Returns a client of the ledger. The context logs and counts the changes of its connections.
   ///
-  /// - Parameter onChange: called after each change, for a role that does other work while the ledger is away.
+  /// - Parameters:
+  ///   - statementTimeout: PostgreSQL breaks off a statement that takes longer; `nil` for no limit of its own.
+  ///   - onChange: called after each change, for a role that does other work while the ledger is away.
   /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`.
-  public func makeLedger(onChange: @escaping @LoopActor () -> Void = {}) throws -> PostgresClient {
+  public func makeLedger(
+    statementTimeout: Duration? = nil, onChange: @escaping @LoopActor () -> Void = {}
+  ) throws -> PostgresClient {
     let log = ConnectionLog(self, "ledger")
     let first = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
     let present: @LoopActor () -> PostgresEndpoint = { [self] in
       // A reading of the configuration has checked the URL.
       var endpoint = (try? PostgresEndpoint(settings.ledger, name: "countersign \(role)")) ?? first
       endpoint.sessionSettings = Commits.sessionSettings
+      if let statementTimeout {
+        endpoint.sessionSettings.append(("statement_timeout", "\(statementTimeout.wholeMilliseconds)"))
+      }
       return endpoint
     }
     return PostgresClient(present, connections: settings.ledger.connections) { change in

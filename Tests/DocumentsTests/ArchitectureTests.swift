@@ -16,7 +16,7 @@ struct ArchitectureTests {
 
   @Test func tableOfKeysListsEveryKey() throws {
     let page = try text("docs/internals/architecture.md")
-    for file in ["Keys.swift", "Keys+Deliveries.swift"] {
+    for file in ["Keys.swift", "Keys+Deliveries.swift", "Keys+Console.swift"] {
       let keys = try text("Sources/Coordination/Keys/\(file)").matches(of: /\\\(prefix\)([a-z\-]+)/)
       #expect(!keys.isEmpty)
       for key in keys { #expect(page.contains(try Regex("\n\\| `\(key.1)[:`]")), "\(key.1)") }

@@ -1,3 +1,4 @@
+import Console
 import Domain
 import EventLoop
 import FoundationEssentials
@@ -21,7 +22,7 @@ struct MetricsReferenceTests {
 
   init() throws { folder = try ConfigurationFolder(doors: DoorRegistry.all) }
 
-  @Test(arguments: ["Gateway", "Worker", "Notifier"])
+  @Test(arguments: ["Gateway", "Worker", "Notifier", "Console"])
   func pageListsTheMetricsOfEveryRole(section: String) throws {
     #expect(try documented(["Every role", section]) == registered(by: section))
   }
@@ -54,10 +55,14 @@ struct MetricsReferenceTests {
     #expect(labels.sorted() == Self.routes.labels)
   }
 
-  private static let ledger = #"{"ledger": {"url": "postgresql://countersign@localhost/countersign"}}"#
+  private static let ledger = """
+    {"ledger": {"url": "postgresql://countersign@localhost/countersign"}, "console": {"usersFile": "users"}}
+    """
 
   /// The metrics of a role that is created but not started, each as `name type`.
   private func registered(by section: String) throws -> Set<String> {
+    let line = try PasswordLine.make(name: "ada", role: "viewer", publishers: "*", password: "long enough!")
+    try folder.write(line ?? "", to: "users")
     let context = RoleContext(
       role: section, settings: try folder.settings(Self.ledger), publishers: Publishers([]),
       doors: DoorRegistry.catalog)
@@ -65,6 +70,7 @@ struct MetricsReferenceTests {
       switch section {
       case "Gateway": try Gateway(context, doors: DoorRegistry.all)
       case "Worker": try Worker(context)
+      case "Console": try Console(context)
       default: try Notifier(context)
       }
     return withExtendedLifetime(role) {

@@ -45,7 +45,19 @@ OFFERS = [
 
 PRIVATE = tuple(f"COUNTERSIGN_{name}" for name in (
     "RABBITMQ", "REDIS", "LEDGER", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN",
-    "NOTIFIER_LISTEN", "TEST", "FIXTURES"))
+    "NOTIFIER_LISTEN", "CONSOLE", "TEST", "FIXTURES"))
+
+
+# Who can sign in to the console.
+CONSOLE_USER = "support"
+
+
+def console_user(name, password):
+    """A line of the console's file of users, as `countersign console-password` makes it."""
+    salt = secrets.token_bytes(16)
+    digest = hashlib.scrypt(password.encode(), salt=salt, n=2 ** 15, r=8, p=1, maxmem=2 ** 27, dklen=32)
+    part = [base64.urlsafe_b64encode(value).rstrip(b"=").decode() for value in (salt, digest)]
+    return f"{name} operator * scrypt$15${part[0]}${part[1]}\n"
 
 
 def sha256(text):
@@ -68,6 +80,7 @@ class Configuration:
         # The secrets of endpoints with a vendor's format, for ops/receiver.
         self.iaptic_password_file = folder / "iaptic.password"
         self.mbaasy_hmac_key_file = folder / "mbaasy.key"
+        self.console_users_file = folder / "console-users"
         self.rabbitmq = servers["COUNTERSIGN_RABBITMQ_URL"]
         self.redis = servers["COUNTERSIGN_REDIS_URL"]
         self.ledger = servers["COUNTERSIGN_LEDGER_URL"]
@@ -79,6 +92,7 @@ class Configuration:
         self.mbaasy_client_token = secrets.token_urlsafe(32)
         self.mbaasy_hmac_key = secrets.token_urlsafe(32)
         self.ledger_key = base64.b64encode(secrets.token_bytes(32)).decode()
+        self.console_password = secrets.token_urlsafe(12)
         self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
     def customer_token(self, customer, seconds):
@@ -111,6 +125,7 @@ class Configuration:
         (self.folder / "customer-token.secret").write_text(self.customer_token_secret + "\n")
         (self.folder / "ledger-keys.json").write_text(
             json.dumps({"keys": [{"id": "first", "key": self.ledger_key}]}) + "\n")
+        self.console_users_file.write_text(console_user(CONSOLE_USER, self.console_password))
         self.webhook_secret_file.write_text(self.webhook_secret + "\n")
         self.iaptic_password_file.write_text(self.iaptic_secret_key + "\n")
         self.mbaasy_hmac_key_file.write_text(self.mbaasy_hmac_key + "\n")
@@ -132,6 +147,8 @@ class Configuration:
             "worker": {"listen": self.listen["worker 1"]},
             "notifier": {"listen": self.listen["notifier"], "allowsInsecureEndpoints": True,
                          "allowedNetworks": ["127.0.0.0/8", "::1/128"]},
+            "console": {"listen": self.listen.get("console", "127.0.0.1:8090"),
+                        "usersFile": self.console_users_file.name},
             "simulator": {
                 "listen": self.listen["simulator"],
                 "folder": str(self.simulator),

@@ -4,11 +4,12 @@ import http.client
 import json
 import sys
 import time
+import urllib.parse
 
 from fleet import ROOT, Failure, shown
 from fleet.build import build
 from fleet.check import TOPIC, Check
-from fleet.configuration import CUSTOMER, PUBLISHER
+from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER
 from fleet.processes import Processes, Stopped
 from fleet.system import System
 
@@ -33,6 +34,30 @@ def put_customer(configuration):
         raise Failure(f"PUT /customers/{CUSTOMER} was answered {answer.status} {text}")
 
 
+def check_console(configuration):
+    """Signs in to the console, and looks at the customer who has bought something."""
+    address = configuration.listen["console"]
+    form = urllib.parse.urlencode({"name": CONSOLE_USER, "password": configuration.console_password, "next": ""})
+    host, _, port = address.rpartition(":")
+    link = http.client.HTTPConnection(host, int(port), timeout=10)
+    try:
+        link.request("POST", "/sign-in", form, {"Origin": f"http://{address}"})
+        answer = link.getresponse()
+        answer.read()
+        cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+        link.request("GET", f"/customers/{PUBLISHER}/{CUSTOMER}", headers={"Cookie": cookie})
+        page = link.getresponse()
+        text = page.read().decode()
+    except (OSError, http.client.HTTPException) as error:
+        raise Failure(f"the console at {address} did not answer: {error}") from None
+    finally:
+        link.close()
+    if (answer.status, page.status) != (303, 200) or "Has access" not in text:
+        raise Failure(f"the console answered {answer.status} to the sign-in, and {page.status} for the customer, "
+                      "without \"Has access\"")
+    print("The console says why the customer has access.", flush=True)
+
+
 def invitation(system):
     configuration = system.configuration
     api, token = f"http://{configuration.listen['gateway']}", configuration.publisher_token
@@ -41,6 +66,10 @@ def invitation(system):
 What runs where:
 
 {system.table()}
+
+The console shows why a customer has access. Open it in a browser, and look for {CUSTOMER} after step 2:
+
+  http://{configuration.listen['console']}/   name: {CONSOLE_USER}   password: {configuration.console_password}
 
 Three commands to try, in other terminals:
 
@@ -79,8 +108,10 @@ def run(check):
         system = System(processes, may_move=check)
         try:
             system.start()
+            system.start_console()
             if check:
                 Check(system).run()
+                check_console(system.configuration)
             else:
                 put_customer(system.configuration)
                 print(invitation(system), flush=True)

@@ -67,6 +67,12 @@ class System:
             for role in roles:
                 self.wait(role, lambda role=role: self.answers(role.name, "/readyz"))
 
+    def start_console(self):
+        """Starts the console, which only people need."""
+        with Step("the console"):
+            console = self.role("console")
+            self.wait(console, lambda: self.answers("console", "/readyz"))
+
     def prepare(self):
         """Checks the settings before anything starts."""
         check_variables(self.configuration)
@@ -191,7 +197,7 @@ def choose_addresses(environment, may_move):
             raise Failure(f"port {port} on {host} is taken, or not this machine's. To choose another one, {advice}")
         port = free_ports(1)[0]
         print(f"Port {GATEWAY_PORT} is taken, so the gateway listens on {port}. To choose it, {advice}.", flush=True)
-    names = ("worker 1", "worker 2", "notifier", "simulator", "receiver")
+    names = ("worker 1", "worker 2", "notifier", "console", "simulator", "receiver")
     ports = dict(zip(names, free_ports(len(names), but=port)))
     return {"gateway": f"{host}:{port}"} | {name: f"127.0.0.1:{ports[name]}" for name in names}
 

@@ -8,11 +8,11 @@ import HTTPClient
 /// It is for what asks with a command and not over HTTP, such as a health check of Docker. The image has no other
 /// program that could ask.
 enum HealthCommand {
-  static let usage = "gateway|worker|notifier|simulator --config FILE"
+  static let usage = "gateway|worker|notifier|console|simulator --config FILE"
 
   /// Who is asked.
   private enum Role: String {
-    case gateway, worker, notifier, simulator
+    case gateway, worker, notifier, console, simulator
   }
 
   private struct Refused: Error, CustomStringConvertible {
@@ -25,7 +25,7 @@ enum HealthCommand {
     let settings: Settings
     do {
       guard let named = arguments.first.flatMap(Role.init) else {
-        throw Refused(description: "health needs a role: gateway, worker, notifier or simulator")
+        throw Refused(description: "health needs a role: gateway, worker, notifier, console or simulator")
       }
       role = named
       // The publishers' files do not matter to it: the role itself has read them.
@@ -68,6 +68,7 @@ enum HealthCommand {
     case .gateway: "http://\(place(settings.gateway.listen))/readyz"
     case .worker: "http://\(place(settings.worker.listen))/readyz"
     case .notifier: "http://\(place(settings.notifier.listen))/readyz"
+    case .console: "http://\(place(settings.console.listen))/readyz"
     case .simulator: "https://\(place(settings.simulator.listen))/livez"
     }
   }

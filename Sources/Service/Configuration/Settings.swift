@@ -9,6 +9,7 @@ public struct Settings: Sendable {
   public var gateway: GatewaySettings
   public var worker: WorkerSettings
   public var notifier: NotifierSettings
+  public var console: ConsoleSettings
   public var simulator: SimulatorSettings
   /// The folder with one file per publisher.
   public var publishersFolder: String
@@ -37,6 +38,7 @@ public struct Settings: Sendable {
     gateway = GatewaySettings(reader, doors)
     worker = WorkerSettings(reader)
     notifier = NotifierSettings(reader)
+    console = ConsoleSettings(reader)
     simulator = SimulatorSettings(reader)
     logLevel = reader.choice("log.level", LogLevel.info, "Lowest level that is logged.")
     logCustomers = reader.choice(

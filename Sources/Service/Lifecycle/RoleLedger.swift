@@ -14,13 +14,15 @@ public final class RoleLedger: RoleService {
 
   /// Creates a client. Nothing happens before ``start()``.
   ///
-  /// - Parameter isNeeded: whether the role is not ready without the ledger.
+  /// - Parameters:
+  ///   - isNeeded: whether the role is not ready without the ledger.
+  ///   - statementTimeout: PostgreSQL breaks off a statement that takes longer; `nil` for no limit of its own.
   /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`.
-  public init(_ context: RoleContext, isNeeded: Bool) throws {
+  public init(_ context: RoleContext, isNeeded: Bool, statementTimeout: Duration? = nil) throws {
     let followers = Followers<Void>()
     self.context = context
     self.followers = followers
-    postgres = try context.makeLedger { followers.tell(()) }
+    postgres = try context.makeLedger(statementTimeout: statementTimeout) { followers.tell(()) }
     readiness = [.ledger(postgres, isNeeded: isNeeded)]
   }
 

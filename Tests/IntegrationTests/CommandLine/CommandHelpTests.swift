@@ -9,7 +9,8 @@ import Testing
 @LoopActor
 struct CommandHelpTests {
   @Test(arguments: [
-    "gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate", "rekey",
+    "gateway", "worker", "notifier", "console", "console-password", "simulator", "check-config", "verify", "migrate",
+    "rekey",
     "test-notification", "health", "jobs", "dead", "subscribers", "export",
   ])
   func explainsItself(command: String) async throws {

@@ -20,6 +20,8 @@ COPY = ROOT / "ops" / "kubernetes" / "countersign" / "files" / "dashboards"
 DASHBOARDS = [each.DASHBOARD for each in (gateway, worker, notifier, apple, purchases)]
 # Metrics that are on no dashboard, and why.
 NOT_SHOWN = {
+    "countersign_console_requests_total": "few people use the console, and none of a fleet's work depends on it",
+    "countersign_console_sign_ins_total": "the audit log has each sign-in",
     "countersign_simulator_calls_total": "the simulator is for development",
     "countersign_simulator_posts_total": "the simulator is for development",
     "countersign_simulator_posts_waiting": "the simulator is for development",

@@ -58,7 +58,7 @@ class Addresses(unittest.TestCase):
         chosen = f"127.0.0.1:{free_ports(1)[0]}"
         listen = choose_addresses({"COUNTERSIGN_GATEWAY_LISTEN": chosen}, False)
         self.assertEqual(listen["gateway"], chosen)
-        self.assertEqual(len(set(listen.values())), 6)
+        self.assertEqual(len(set(listen.values())), 7)
 
     def test_the_usual_port_that_is_taken(self):
         with contextlib.ExitStack() as stack:

@@ -1,0 +1,47 @@
+import Configuration
+import Coordination
+import Domain
+public import EventLoop
+import Ledger
+import Redis
+public import Service
+
+/// The role that shows people why a customer has access: pages, rendered here, without a script.
+///
+/// It reads the ledger on connections of its own, whose statements have a time limit. So it costs the workers nothing.
+@LoopActor
+public final class Console: Role {
+  let services: ServiceGroup
+  private let people: PeopleFile
+
+  /// Creates a console without starting it.
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; the cause if the file of users cannot be
+  ///   used.
+  public init(_ context: RoleContext) throws {
+    let settings = context.settings
+    let people = try PeopleFile(context)
+    self.people = people
+    let redis = RoleRedis(context, isNeeded: true)
+    let ledger = try RoleLedger(context, isNeeded: true, statementTimeout: settings.console.statementTimeout)
+    let sessions = ConsoleSessions(redis.client, prefix: settings.redis.prefix)
+    let health = HealthEndpoints(
+      metrics: context.metrics, checks: redis.readiness + ledger.readiness + context.publisherReadiness)
+    let api = ConsoleAPI(
+      context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres,
+      ConsoleMetrics(context.metrics))
+    services = ServiceGroup([
+      // It stops last, and sends the last spans.
+      TraceExporter(context), ledger, redis, ledger.schema, people.chore,
+      context.clockChore { try await redis.client.time() },
+      // The server listens when everything is there, and is the first to stop.
+      ConsoleServer(context, api),
+    ])
+  }
+
+  public func start() async throws { try await services.start() }
+
+  public func refresh() { people.chore.lookNow() }
+
+  public func stop(grace: Duration) async { await services.stop(within: grace) }
+}

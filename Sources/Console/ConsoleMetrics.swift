@@ -1,0 +1,17 @@
+import EventLoop
+import Observability
+
+/// The metrics of the console.
+@LoopActor
+struct ConsoleMetrics {
+  let requests: Counter
+  let signIns: Counter
+
+  init(_ metrics: Metrics) {
+    requests = metrics.counter(
+      "countersign_console_requests_total", "Requests to the console, by page and status.", labels: ["page", "status"])
+    signIns = metrics.counter(
+      "countersign_console_sign_ins_total", "Attempts to sign in to the console, by result.", labels: ["result"],
+      known: SignIn.Answer.labels.map { [$0] })
+  }
+}

@@ -1,0 +1,41 @@
+import Configuration
+import EventLoop
+import HTTPServer
+import Observability
+import Service
+
+/// The HTTP server of the console.
+@LoopActor
+final class ConsoleServer: RoleService {
+  private let context: RoleContext
+  private let api: ConsoleAPI
+  private var phase = ServicePhase.new
+  private var server: HTTPServer?
+
+  init(_ context: RoleContext, _ api: ConsoleAPI) { (self.context, self.api) = (context, api) }
+
+  /// Listens.
+  ///
+  /// - Throws: `ListenError`.
+  func start() throws {
+    guard phase.start() else { return }
+    // A proxy may bring all people from one address. No page takes a large body.
+    var configuration = HTTPServer.Configuration(
+      maxConnectionsPerAddress: 256, largeBodyShares: HTTPServer.LargeBody.Shares(ofPublisher: 1, ofAddress: 1))
+    let listen = context.settings.console.listen
+    configuration.host = listen.host
+    configuration.port = listen.port
+    configuration.maxConnections = 512
+    configuration.maxBodyBytes = 16 << 10
+    context.serverMetrics.observe(&configuration)
+    let server = try HTTPServer(configuration) { [api] in await api.answer($0) }
+    self.server = server
+    context.serverMetrics.server = server
+    context.log.info("listening", ["address": .string("\(listen.host):\(server.port)")])
+  }
+
+  /// Does nothing: the server takes no more connections when it is its turn to stop, which comes first.
+  func close() {}
+
+  func stop(within grace: Duration) async { if phase.stop() { await server?.close(grace: grace) } }
+}

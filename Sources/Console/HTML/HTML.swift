@@ -1,0 +1,83 @@
+/// A piece of a page that is safe to send: only ``HTML/text(_:)`` and ``HTML/element(_:_:_:)`` make it.
+///
+/// There is no way to make one of a text as it is. So whatever a stranger writes into an id or an answer, a browser
+/// shows it as text. Addresses are of the type ``Link``, which has no room for `javascript:`.
+struct HTML: Sendable, Equatable {
+  /// The piece as it goes out.
+  let source: String
+
+  private init(escaped source: String) { self.source = source }
+
+  /// Nothing at all.
+  static let nothing = HTML(escaped: "")
+
+  /// A text, with each character that means something to a browser escaped.
+  static func text(_ text: String) -> HTML { HTML(escaped: escaped(text)) }
+
+  /// Pieces one behind the other.
+  static func all(_ pieces: [HTML]) -> HTML { HTML(escaped: pieces.map(\.source).joined()) }
+
+  /// An element with its attributes and what it holds.
+  static func element(_ tag: Tag, _ attributes: [Attribute] = [], _ children: [HTML] = []) -> HTML {
+    var source = "<\(tag.rawValue)"
+    for attribute in attributes { source += " \(attribute.name)=\"\(escaped(attribute.value))\"" }
+    source += ">"
+    if tag.isVoid { return HTML(escaped: source) }
+    return HTML(escaped: source + children.map(\.source).joined() + "</\(tag.rawValue)>")
+  }
+
+  /// A whole page.
+  static func document(_ children: [HTML]) -> String {
+    "<!DOCTYPE html>\n" + element(.html, [.lang("en")], children).source + "\n"
+  }
+
+  /// The same in an element, an attribute with quotes, and a title. Controls become U+FFFD: no text has them.
+  private static func escaped(_ text: String) -> String {
+    var source = ""
+    source.reserveCapacity(text.utf8.count)
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": source += "&amp;"
+      case "<": source += "&lt;"
+      case ">": source += "&gt;"
+      case "\"": source += "&quot;"
+      case "'": source += "&#39;"
+      case "\n", "\t": source.unicodeScalars.append(scalar)
+      case _ where scalar.properties.generalCategory == .control: source += "\u{fffd}"
+      default: source.unicodeScalars.append(scalar)
+      }
+    }
+    return source
+  }
+
+  /// The elements of the console's pages. None of them holds a script or a style.
+  enum Tag: String, CaseIterable {
+    case a, body, br, button, caption, code, dd, details, div, dl, dt, footer, form, h1, h2, h3, head, header, html
+    case input, label, li, link, main, meta, nav, p, pre, section, small, span, strong, summary, table, tbody, td, th
+    case thead, time, title, tr, ul
+    case svg, rect, line
+
+    var isVoid: Bool { [.br, .input, .link, .meta].contains(self) }
+  }
+}
+
+/// An attribute of an element. Its name is one of these, so no handler of a script can be among them.
+struct Attribute: Sendable, Equatable {
+  fileprivate(set) var name: String
+  fileprivate(set) var value: String
+
+  /// The names whose values are plain text.
+  enum Name: String, CaseIterable {
+    case autocomplete, charset, content, datetime, `class`, `for`, height, id, lang, maxlength, method, name
+    case placeholder, rel, role, scope, title, type, value, viewBox, width, x, x1, x2, y, y1, y2, rx
+    case label = "aria-label"
+    case autofocus, required, preserveAspectRatio
+  }
+
+  static func of(_ name: Name, _ value: String) -> Attribute { Attribute(name: name.rawValue, value: value) }
+  static func `class`(_ names: String) -> Attribute { of(.class, names) }
+  static func lang(_ language: String) -> Attribute { of(.lang, language) }
+  static func title(_ text: String) -> Attribute { of(.title, text) }
+  static func href(_ link: Link) -> Attribute { Attribute(name: "href", value: link.address) }
+  static func action(_ link: Link) -> Attribute { Attribute(name: "action", value: link.address) }
+}

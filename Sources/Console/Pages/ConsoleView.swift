@@ -1,0 +1,31 @@
+import Domain
+
+/// What every page needs to know: where it stands, who reads it, and when.
+struct ConsoleView: Sendable {
+  /// The path before all pages.
+  let prefix: String
+  let person: ConsolePerson
+  /// Milliseconds since 1970.
+  let now: Int64
+
+  func link(_ segments: [String], query: [(name: String, value: String)] = []) -> Link {
+    Link(prefix, segments, query: query)
+  }
+
+  func link(to customer: CustomerKey) -> Link {
+    link(["customers", "\(customer.publisherId)", customer.id.text])
+  }
+
+  func link(to purchase: PurchaseKey) -> Link {
+    link([
+      "purchases", "\(purchase.publisherId)", purchase.environment.text, purchase.originalTransactionId.text,
+    ])
+  }
+
+  /// A customer's id with a link to the page, or what stands in its place for who may not see it.
+  func customer(_ key: CustomerKey) -> HTML {
+    person.role.seesPersonalData ? .link(link(to: key), key.id.text) : .span("hidden from viewers", class: "none")
+  }
+
+  func time(_ time: Int64?, otherwise: String = "–") -> HTML { .time(time, now: now, otherwise: otherwise) }
+}

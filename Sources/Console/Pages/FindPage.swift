@@ -1,0 +1,102 @@
+import Domain
+import JSON
+import Ledger
+
+/// What has an id, or how to look for one.
+struct FindPage {
+  let view: ConsoleView
+  /// What the person looks for; empty at first.
+  var text = ""
+  var hits: [ConsoleHit] = []
+
+  /// What a text may be, by its form. An id is anybody's text, so it may always be a customer or a synchronization.
+  static func kinds(of text: String, _ role: ConsoleRole) -> [ConsoleHit.Kind] {
+    guard (1...512).contains(text.utf8.count), text.unicodeScalars.allSatisfy({ $0.value != 0 }) else { return [] }
+    var kinds: [ConsoleHit.Kind] = []
+    if role.seesPersonalData {
+      kinds.append(.customer)
+      if text.contains("@") { kinds.append(.email) }
+    }
+    if !text.contains("@") { kinds += [.purchase, .transaction] }
+    return kinds + [.synchronization, .notification, .event]
+  }
+
+  /// The page of the only thing that was found; `nil` if there is none or more than one, or if it has no page.
+  var only: Link? {
+    let links = hits.compactMap(link)
+    guard let first = links.first, links.count == hits.count, links.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
+
+  /// The page that shows a hit: its customer's, or its purchase's.
+  func link(_ hit: ConsoleHit) -> Link? {
+    if let customer = hit.customer, view.person.role.seesPersonalData, hit.purchase == nil {
+      return view.link(to: CustomerKey(publisherId: hit.publisherId, id: customer))
+    }
+    return hit.purchase.map { view.link(to: $0) }
+  }
+
+  var html: String {
+    Layout.page(text.isEmpty ? "Find" : "Find \(text)", view, search: text, text.isEmpty ? Self.start : results)
+  }
+
+  private static var start: [HTML] {
+    [
+      .element(.h1, [], [.text("Find by any id")]),
+      .p(.text("Type an id into the field above. It must be exact; the console guesses what it is."), class: "lead"),
+      .table(
+        "What the field takes", ["Id", "Where you find it"],
+        [
+          ("Customer", "the publisher's id of the customer, or the e-mail address"),
+          ("Transaction", "Apple's transactionId or originalTransactionId, from the app or from a report"),
+          ("Synchronization", "the correlation id of a registration, from the log of an app or of a backend"),
+          ("Notification", "Apple's notificationUUID"), ("Event", "the id of an event or of a webhook (webhook-id)"),
+        ].map { [.text($0.0), .text($0.1)] }),
+    ]
+  }
+
+  private var results: [HTML] {
+    guard !hits.isEmpty else {
+      return [
+        .element(.h1, [], [.text("Nothing has this id")]),
+        .p(.code(text), class: "lead"),
+        .p(
+          .text(
+            "Check that the id is complete: the search is exact, and capitals count. A purchase is here once an app or "
+              + "Apple has told about it. You see only the publishers that you may see.")),
+      ]
+    }
+    return [
+      .element(.h1, [], [.text(hits.count == 1 ? "One thing has this id" : "\(hits.count) things have this id")]),
+      .table(
+        "Found", ["What", "Publisher", "About", "Says"],
+        hits.map { hit in
+          let about = hit.purchase.map { HTML.code($0.originalTransactionId.text) } ?? .text(shown(hit.customer))
+          return [
+            link(hit).map { .link($0, hit.kind.rawValue) } ?? .text(hit.kind.rawValue), .text("\(hit.publisherId)"),
+            about, .text(hit.detail ?? ""),
+          ]
+        }),
+    ]
+  }
+
+  private func shown(_ customer: CustomerId?) -> String {
+    guard let customer else { return "" }
+    return view.person.role.seesPersonalData ? customer.text : "hidden from viewers"
+  }
+
+  /// The same as JSON.
+  var json: [UInt8] {
+    JSONWriter.object { writer in
+      writer.member("hits", hits) { hit, writer in
+        if view.person.role.seesPersonalData { writer.member("customerId", hit.customer) }
+        writer.member("detail", hit.detail)
+        writer.member("environment", hit.purchase?.environment)
+        writer.member("kind", hit.kind.rawValue)
+        writer.member("originalTransactionId", hit.purchase?.originalTransactionId)
+        writer.member("page", link(hit)?.address)
+        writer.member("publisherId", hit.publisherId)
+      }
+    }
+  }
+}

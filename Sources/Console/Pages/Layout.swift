@@ -1,0 +1,56 @@
+/// The frame of every page.
+enum Layout {
+  /// A page for somebody who has signed in.
+  static func page(_ title: String, _ view: ConsoleView, search: String = "", _ content: [HTML]) -> String {
+    document(
+      title, view.prefix,
+      [
+        .element(
+          .header, [],
+          [
+            .element(.a, [.class("brand"), .href(view.link([]))], [.text("Countersign")]),
+            find(view, search),
+            .element(
+              .form, [.of(.method, "post"), .action(view.link(["sign-out"])), .class("who")],
+              [
+                .span(view.person.name, class: "name"), .span(view.person.role.rawValue, class: "role"),
+                .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Sign out")]),
+              ]),
+          ]), .element(.main, [.of(.id, "main")], content),
+      ])
+  }
+
+  private static func find(_ view: ConsoleView, _ search: String) -> HTML {
+    .element(
+      .form, [.of(.method, "get"), .action(view.link(["find"])), .class("find"), .of(.role, "search")],
+      [
+        .element(.label, [.of(.for, "q"), .class("hidden")], [.text("Find by any id")]),
+        .element(
+          .input,
+          [
+            .of(.id, "q"), .of(.name, "q"), .of(.type, "search"), .of(.value, search), .of(.maxlength, "512"),
+            .of(.placeholder, "Customer, transaction, notification, event …"), .of(.autocomplete, "off"),
+          ]), .element(.button, [.of(.type, "submit")], [.text("Find")]),
+      ])
+  }
+
+  /// A page for anybody.
+  static func document(_ title: String, _ prefix: String, _ content: [HTML]) -> String {
+    HTML.document([
+      .element(
+        .head, [],
+        [
+          .element(.meta, [.of(.charset, "utf-8")]),
+          .element(.meta, [.of(.name, "viewport"), .of(.content, "width=device-width, initial-scale=1")]),
+          .element(.meta, [.of(.name, "color-scheme"), .of(.content, "light dark")]),
+          .element(.title, [], [.text("\(title) · Countersign")]),
+          .element(.link, [.of(.rel, "stylesheet"), .href(Link(prefix, ["style.css"]))]),
+        ]), .element(.body, [], content),
+    ])
+  }
+
+  /// A page with one message.
+  static func message(_ title: String, _ view: ConsoleView, _ text: String) -> String {
+    page(title, view, [.element(.h1, [], [.text(title)]), .p(.text(text), class: "lead")])
+  }
+}

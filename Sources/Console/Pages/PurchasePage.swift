@@ -1,0 +1,177 @@
+import Domain
+import Formats
+import JSON
+import Ledger
+
+/// A purchase: its state, its life as a picture, and what Apple signed about it.
+struct PurchasePage {
+  let view: ConsoleView
+  let record: PurchaseRecord
+  let rules: AccessRules
+  /// The newest first.
+  let notifications: [ConsoleMoment]
+  let evidence: [ConsoleEvidence]
+
+  /// The most pieces of each list.
+  static let most = 25
+
+  private var purchase: Purchase { record.purchase }
+  private var access: Access { Access.of(purchase, rules: rules, now: view.now) }
+  /// The newest first.
+  private var transactions: [TransactionFacts] {
+    purchase.transactions.values.sorted { ($1.purchaseDate, $1.transactionId) < ($0.purchaseDate, $0.transactionId) }
+  }
+
+  var html: String {
+    let (key, access) = (purchase.key, access)
+    let state: [HTML] = [.text(access.isGranted ? "Gives access" : "Gives no access")]
+    let end = access.expiresAt.map { [.text(access.isGranted ? ", ends " : ", ended "), view.time($0)] } ?? []
+    return Layout.page(
+      "Purchase \(key.originalTransactionId)", view, search: key.originalTransactionId.text,
+      [
+        .element(.p, [.class("above")], [.text("Purchase at publisher \(key.publisherId)")]),
+        .element(.h1, [.class("id")], [.text(key.originalTransactionId.text)]),
+        .element(
+          .div, [.class(access.isGranted ? "verdict yes" : "verdict no")],
+          [
+            .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
+            .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access),
+          ]), LifePicture(purchase, now: view.now).html, transactionTable, ownerTable, notificationTable, signed,
+      ])
+  }
+
+  private func facts(_ access: Access) -> HTML {
+    let renewal = purchase.presentRenewal
+    let token = view.person.role.seesPersonalData ? purchase.deciding.appAccountToken : nil
+    return .facts([
+      ("Owner", owner), ("Rule", .code(access.rule.rawValue)),
+      ("Deciding transaction", .code(purchase.deciding.transactionId.text)),
+      ("Environment", .text(purchase.key.environment.text)), ("App", .code(purchase.deciding.bundleId.text)),
+      ("Renews", renewal?.willRenew.map { .text($0 ? "yes" : "no") }),
+      ("Next product", renewal?.nextProductId.map { .code($0.text) }),
+      ("Billing", access.billingProblem ? .text("Apple could not charge, and tries again") : nil),
+      ("Grace period", renewal?.graceExpiresDate.map { view.time($0) }),
+      ("Account token", token.map { .code($0) }), ("Version", .text("\(purchase.version)")),
+    ])
+  }
+
+  private var owner: HTML {
+    guard let id = record.ownerships.last(where: { $0.endedAt == nil })?.customerId else {
+      return .span("nobody", class: "none")
+    }
+    return view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: id))
+  }
+
+  private var transactionTable: HTML {
+    .section(
+      "Transactions",
+      [
+        .table(
+          "The newest first", ["Transaction", "Product", "Begins", "Ends", "Price", "Signed", "Marks"],
+          transactions.prefix(Self.most).map { facts in
+            [
+              .code(facts.transactionId.text), .text(facts.productId.text), view.time(facts.purchaseDate),
+              view.time(facts.expiresDate), .text(Self.price(facts)), view.time(facts.signedDate),
+              .all(marks(facts)),
+            ]
+          }),
+        transactions.count > Self.most
+          ? .p(.text("\(transactions.count - Self.most) older ones are not shown."), class: "none") : .nothing,
+      ])
+  }
+
+  private func marks(_ facts: TransactionFacts) -> [HTML] {
+    var marks: [HTML] = []
+    if facts.transactionId == purchase.deciding.transactionId { marks.append(.span("decides", class: "mark good")) }
+    if let revoked = facts.revocationDate {
+      marks.append(.element(.span, [.class("mark bad")], [.text("refunded "), view.time(revoked)]))
+    }
+    if facts.isUpgraded { marks.append(.span("upgraded", class: "mark")) }
+    if let discount = facts.offerDiscountType { marks.append(.span(discount, class: "mark")) }
+    if let type = facts.ownershipType, type != "PURCHASED" { marks.append(.span(type, class: "mark")) }
+    return marks
+  }
+
+  /// The price as Apple signs it, in thousandths of the currency.
+  static func price(_ facts: TransactionFacts) -> String {
+    guard let price = facts.price, price >= 0, let currency = facts.currency else { return "" }
+    let cents = price / 10 % 100
+    return "\(price / 1000).\(cents < 10 ? "0" : "")\(cents) \(currency)"
+  }
+
+  private var ownerTable: HTML {
+    guard !record.ownerships.isEmpty else {
+      return .section(
+        "Owners", [.p(.text("Nobody has owned it. The first customer who registers it gets it."), class: "none")])
+    }
+    return .section(
+      "Owners",
+      [
+        .table(
+          "Who owned it, the newest last", ["Customer", "Began", "Ended", "Because of"],
+          record.ownerships.map { period in
+            [
+              period.customerId.map { view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: $0)) }
+                ?? .span("erased", class: "none"), view.time(period.beganAt),
+              view.time(period.endedAt, otherwise: "owns it"), .text(period.cause),
+            ]
+          })
+      ])
+  }
+
+  private var notificationTable: HTML {
+    guard !notifications.isEmpty else {
+      return .section(
+        "Notifications",
+        [.p(.text("Apple has posted nothing about it. A new purchase tells of itself within minutes."), class: "none")])
+    }
+    return .section("Notifications", [.timeline("What Apple posted, the newest first", notifications, view)])
+  }
+
+  private var signed: HTML {
+    guard view.person.role.seesPersonalData else {
+      return .section("Signed data", [.p(.text("Hidden from viewers: it may name the customer."), class: "none")])
+    }
+    return .section(
+      "Signed data",
+      evidence.map { piece in
+        .element(
+          .details, [],
+          [
+            .element(
+              .summary, [],
+              [
+                .text("\(piece.kind), signed "), view.time(piece.signedAt),
+                .span(" from \(piece.source)", class: "none"),
+              ]), .element(.pre, [], [.text(PrettyJSON.text(piece.payload))]),
+          ])
+      } + (evidence.isEmpty ? [.p(.text("No signed data is kept."), class: "none")] : []))
+  }
+
+  /// The same as JSON.
+  var json: [UInt8] {
+    let access = access
+    return JSONWriter.object { writer in
+      writer.member("accessGranted", access.isGranted)
+      writer.member("billingProblem", access.billingProblem)
+      if view.person.role.seesPersonalData {
+        writer.member("customerId", record.ownerships.last { $0.endedAt == nil }?.customerId)
+      }
+      writer.member("environment", purchase.key.environment)
+      writer.member("expiresAt", access.expiresAt.map { rfc3339(milliseconds: $0) })
+      writer.member("originalTransactionId", purchase.key.originalTransactionId)
+      writer.member("page", view.link(to: purchase.key).address)
+      writer.member("productId", purchase.deciding.productId)
+      writer.member("publisherId", purchase.key.publisherId)
+      writer.member("rule", access.rule.rawValue)
+      writer.member("transactions", Array(transactions.prefix(Self.most))) { facts, writer in
+        writer.member("expiresDate", facts.expiresDate.map { rfc3339(milliseconds: $0) })
+        writer.member("purchaseDate", rfc3339(milliseconds: facts.purchaseDate))
+        writer.member("revocationDate", facts.revocationDate.map { rfc3339(milliseconds: $0) })
+        writer.member("transactionId", facts.transactionId)
+      }
+      writer.member("version", purchase.version)
+      writer.member("willRenew", access.willRenew)
+    }
+  }
+}

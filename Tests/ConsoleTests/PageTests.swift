@@ -1,0 +1,186 @@
+import Crypto
+import Domain
+import DomainSupport
+import Ledger
+import Testing
+
+@testable import Console
+
+/// Each page as text: what a stranger wrote is escaped, and a viewer sees no customer.
+struct PageTests {
+  private static let evil = "<script>alert('x')</script>\"&"
+  private static let now = AnsweredPurchases.now
+
+  private static func view(_ role: ConsoleRole = .support, name: String = "ada") throws -> ConsoleView {
+    let person = ConsolePerson(name: name, role: role, publishers: nil, password: try Scrypt(of: "x", logN: 10))
+    return ConsoleView(prefix: "/c", person: person, now: now)
+  }
+
+  private static func rules(_ displayName: String? = nil) -> AccessRules {
+    AccessRules(
+      offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"], displayName: displayName)]), allowsSandbox: true)
+  }
+
+  private static func moment(_ text: String) -> ConsoleMoment {
+    ConsoleMoment(kind: .event, at: now, signedAt: now, what: text, id: text, about: text, outcome: text)
+  }
+
+  private static func customerPage(
+    _ text: String, _ view: ConsoleView, purchases: [Purchase] = [], grants: [Grant] = []
+  ) -> CustomerPage {
+    CustomerPage(
+      view: view, customer: CustomerKey(publisherId: 7, id: CustomerId(text)), email: text, rules: rules(text),
+      holdings: CustomerPurchases(isKnown: true, version: 3, purchases: purchases, grants: grants),
+      purchases: purchases, moments: [moment(text)])
+  }
+
+  private static func purchasePage(_ text: String, _ view: ConsoleView) -> PurchasePage {
+    var facts = AnsweredPurchases.transaction(TransactionId(text), of: OriginalTransactionId(text))
+    facts.offerDiscountType = text
+    facts.ownershipType = text
+    facts.currency = text
+    facts.price = 1990
+    facts.appAccountToken = text
+    facts.bundleId = BundleId(text)
+    let purchase = AnsweredPurchases.purchase(
+      facts, renewal: AnsweredPurchases.renewal(of: OriginalTransactionId(text)))
+    return PurchasePage(
+      view: view,
+      record: PurchaseRecord(
+        purchase,
+        ownerships: [
+          OwnershipPeriod(subscriptionId: 1, customerId: CustomerId(text), beganAt: now, endedAt: nil, cause: text)
+        ]), rules: rules(text), notifications: [moment(text)],
+      evidence: [
+        ConsoleEvidence(
+          kind: text, source: text, signedAt: now, receivedAt: now, payload: Array("{\"\(text)\":1}".utf8))
+      ])
+  }
+
+  @Test func `markup stays text on every page`() throws {
+    let view = try Self.view(name: Self.evil)
+    var facts = AnsweredPurchases.transaction(TransactionId(Self.evil), of: OriginalTransactionId(Self.evil))
+    facts.productId = "monthly"
+    let grant = Grant(
+      id: TestGrants.id(1), customer: CustomerKey(publisherId: 7, id: CustomerId(Self.evil)), offerId: "S1",
+      reason: .support, note: Self.evil, createdAt: Self.now, endsAt: Self.now + 1)
+    let pages = [
+      SignInPage(prefix: "/c", next: Self.evil, name: Self.evil, mistake: Self.evil).html,
+      FindPage(view: view, text: Self.evil).html,
+      FindPage(
+        view: view, text: Self.evil,
+        hits: [
+          ConsoleHit(kind: .event, publisherId: 7, customer: CustomerId(Self.evil), detail: Self.evil),
+          ConsoleHit(
+            kind: .purchase, publisherId: 7,
+            purchase: PurchaseKey(
+              publisherId: 7, environment: Environment(Self.evil),
+              originalTransactionId: OriginalTransactionId(Self.evil))
+          ),
+        ]
+      ).html,
+      Self.customerPage(Self.evil, view, purchases: [AnsweredPurchases.purchase(facts)], grants: [grant]).html,
+      Self.purchasePage(Self.evil, view).html, Layout.message(Self.evil, view, Self.evil),
+    ]
+    for (number, page) in pages.enumerated() {
+      #expect(!page.contains("<script"), "page \(number)")
+      #expect(!page.contains("alert('x')"), "page \(number)")
+      #expect(page.contains("&lt;script&gt;"), "page \(number)")
+      #expect(!page.contains("style="), "page \(number)")
+    }
+  }
+
+  @Test func `the verdict comes first, and says why`() throws {
+    let purchase = AnsweredPurchases.purchase(AnsweredPurchases.transaction(), renewal: AnsweredPurchases.renewal())
+    let page = Self.customerPage("42", try Self.view(), purchases: [purchase]).html
+    for words in [
+      "Has access", "in 20 days", "will renew", "subscriptionActive", "/c/purchases/7/Production/100", "101",
+    ] {
+      #expect(page.contains(words), "\(words)")
+    }
+    let verdict = try #require(page.firstRange(of: "Has access"))
+    let timeline = try #require(page.firstRange(of: "Timeline"))
+    #expect(verdict.lowerBound < timeline.lowerBound)
+    #expect(!page.contains("Pays twice"))
+    #expect(Self.customerPage("42", try Self.view()).html.contains("This customer has no purchase and no grant."))
+  }
+
+  @Test func `two live subscriptions to one offer are a flag`() throws {
+    let one = AnsweredPurchases.purchase(AnsweredPurchases.transaction(), renewal: AnsweredPurchases.renewal())
+    let two = AnsweredPurchases.purchase(
+      AnsweredPurchases.transaction("201", of: "200"), renewal: AnsweredPurchases.renewal(of: "200"))
+    let ending = AnsweredPurchases.purchase(
+      AnsweredPurchases.transaction("201", of: "200"), renewal: AnsweredPurchases.renewal(of: "200", willRenew: false))
+    #expect(Self.customerPage("42", try Self.view(), purchases: [one, two]).paidTwice == ["S1"])
+    #expect(Self.customerPage("42", try Self.view(), purchases: [one, ending]).paidTwice == [])
+    #expect(Self.customerPage("42", try Self.view(), purchases: [one, two]).html.contains("Pays twice"))
+  }
+
+  @Test func `a viewer sees no customer on a purchase`() throws {
+    let secret = "customer-secret"
+    let seen = Self.purchasePage(secret, try Self.view())
+    #expect(seen.html.contains("/c/customers/7/customer-secret"))
+    #expect(String(decoding: seen.json, as: UTF8.self).contains("customerId"))
+    let purchase = AnsweredPurchases.purchase(AnsweredPurchases.transaction())
+    let hidden = PurchasePage(
+      view: try Self.view(.viewer),
+      record: PurchaseRecord(
+        purchase,
+        ownerships: [
+          OwnershipPeriod(
+            subscriptionId: 1, customerId: CustomerId(secret), beganAt: Self.now, endedAt: nil, cause: "registration")
+        ]), rules: Self.rules(), notifications: [],
+      evidence: [
+        ConsoleEvidence(
+          kind: "transaction", source: "client", signedAt: 0, receivedAt: 0,
+          payload: Array("{\"appAccountToken\":\"\(secret)\"}".utf8))
+      ])
+    #expect(!hidden.html.contains(secret) && hidden.html.contains("hidden from viewers"))
+    #expect(!String(decoding: hidden.json, as: UTF8.self).contains(secret))
+  }
+
+  @Test func `a viewer finds no customer`() throws {
+    let hit = ConsoleHit(kind: .event, publisherId: 7, customer: "customer-secret", detail: "topic")
+    let page = FindPage(view: try Self.view(.viewer), text: "evt", hits: [hit])
+    #expect(!page.html.contains("customer-secret") && page.only == nil)
+    #expect(!String(decoding: page.json, as: UTF8.self).contains("customer-secret"))
+    #expect(FindPage.kinds(of: "42", .viewer) == [.purchase, .transaction, .synchronization, .notification, .event])
+  }
+
+  @Test(
+    arguments: [
+      ("42", [.customer, .purchase, .transaction, .synchronization, .notification, .event]),
+      ("a@b.example", [.customer, .email, .synchronization, .notification, .event]), ("", []), ("a\u{0}b", []),
+      (String(repeating: "x", count: 513), []),
+    ] as [(String, [ConsoleHit.Kind])])
+  func `a text is guessed`(text: String, kinds: [ConsoleHit.Kind]) {
+    #expect(FindPage.kinds(of: text, .support) == kinds)
+  }
+
+  @Test func `one thing opens its page`() throws {
+    let view = try Self.view()
+    let key = PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "100")
+    let transaction = ConsoleHit(kind: .transaction, publisherId: 7, purchase: key)
+    let purchase = ConsoleHit(kind: .purchase, publisherId: 7, purchase: key)
+    let customer = ConsoleHit(kind: .customer, publisherId: 7, customer: "100")
+    // The first transaction of a purchase has its id: both open one page.
+    #expect(FindPage(view: view, text: "100", hits: [transaction, purchase]).only == view.link(to: key))
+    #expect(FindPage(view: view, text: "100", hits: [transaction, customer]).only == nil)
+    #expect(
+      FindPage(view: view, text: "100", hits: [customer]).only?.address == "/c/customers/7/100")
+  }
+
+  @Test func `a picture keeps within its room`() {
+    var facts = AnsweredPurchases.transaction(bought: .min, expires: .max)
+    facts.revocationDate = .max
+    let picture = LifePicture(AnsweredPurchases.purchase(facts), now: Self.now)
+    for time in [Int64.min, 0, Self.now, .max] { #expect((0...1000).contains(picture.place(time))) }
+    #expect(picture.html.source.contains("refunded"))
+  }
+
+  @Test func `moments stand in order`() {
+    func moment(_ at: Int64?) -> ConsoleMoment { ConsoleMoment(kind: .event, at: at, what: "", id: "") }
+    let sorted = ConsoleMoment.newestFirst([moment(1), moment(nil), moment(3), moment(2)], limit: 3)
+    #expect(sorted.map(\.at) == [nil, 3, 2])
+  }
+}

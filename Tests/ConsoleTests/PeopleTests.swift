@@ -1,0 +1,82 @@
+import Coordination
+import Crypto
+import Testing
+
+@testable import Console
+
+/// The file of users, and whose a session is.
+struct PeopleTests {
+  private static func line(
+    _ name: String = "ada", _ role: String = "support", _ publishers: String = "*"
+  ) throws -> String {
+    "\(name) \(role) \(publishers) \(try Scrypt(of: "correct horse", logN: 10).text)"
+  }
+
+  @Test func `a line is made and read`() throws {
+    let made = try PasswordLine.make(
+      name: "ada@example.com", role: "viewer", publishers: "2,1", password: "long enough!")
+    let person = try #require(ConsolePerson(line: made ?? ""))
+    #expect(person.name == "ada@example.com" && person.role == .viewer && person.publishers == [1, 2])
+    #expect(person.line == made && person.line.contains(" 1,2 "))
+    #expect(person.password.admits("long enough!") && !person.password.admits("long enough?"))
+    #expect(person.sees(1) && !person.sees(3))
+    let short = try PasswordLine.make(name: "a", role: "viewer", publishers: "*", password: "short")
+    #expect(short == nil)
+  }
+
+  @Test(arguments: [
+    "", "ada", "ada support *", "ada king * HASH", "ada support 1, HASH", "ada support 0 HASH", "ada support -1 HASH",
+    "ada support * scrypt$15$AAAA$AAAA", "#ada support * HASH", "ada support * HASH more",
+  ])
+  func `other lines are refused`(line: String) throws {
+    let hash = try Scrypt(of: "correct horse", logN: 10).text
+    #expect(ConsolePerson(line: line.replacing("HASH", with: hash)) == nil)
+  }
+
+  @Test func `a file has people, comments and empty lines`() throws {
+    let people = try ConsolePeople("# who\n\n\(Self.line())\r\n\(Self.line("bob", "viewer", "3"))\n")
+    #expect(people.count == 2)
+    #expect(people["ada"]?.sees(9) == true && people["bob"]?.sees(9) == false && people["eve"] == nil)
+    #expect(throws: ConsolePeople.Unusable.self) { try ConsolePeople("# nobody\n") }
+    let twice = "\(try Self.line())\n\(try Self.line())"
+    #expect(throws: ConsolePeople.Unusable(description: "line 2 has a name that an earlier line has")) {
+      try ConsolePeople(twice)
+    }
+    do {
+      _ = try ConsolePeople("secret")
+      Issue.record("A line without a hash was read.")
+    } catch {
+      #expect(!error.description.contains("secret") && error.description.contains("line 1"))
+    }
+  }
+
+  /// RFC 7914, section 12, has other parameters; this hash was made with Python's hashlib.scrypt.
+  @Test func `the hash is scrypt`() throws {
+    let hash = try #require(
+      Scrypt("scrypt$14$AAECAwQFBgcICQoLDA0ODw$JbN2hANm9NOw4h5BRHZnbjzQ6Jr0QwNWojTOC2WgIbU"))
+    #expect(hash.admits("correct horse") && !hash.admits("Correct horse"))
+  }
+
+  @Test func `a session is bound to the line`() throws {
+    let text = try Self.line()
+    let people = try ConsolePeople(text)
+    let person = try #require(people["ada"])
+    let session = ConsoleSession(name: "ada", lineSHA256: person.lineSHA256, startedAt: 0, usedAt: 0)
+    #expect(SignIn.person(session, people) == person)
+    // Another role, another password, and no line at all.
+    #expect(SignIn.person(session, try ConsolePeople(text.replacing("support", with: "operator"))) == nil)
+    #expect(SignIn.person(session, try ConsolePeople(Self.line())) == nil)
+    #expect(SignIn.person(session, try ConsolePeople(Self.line("bob"))) == nil)
+  }
+
+  @Test(
+    arguments: [
+      // started, used, now in seconds; what is left of 100 idle and 1000 in all
+      (0, 0, 0, 100), (0, 0, 99, 1), (0, 0, 100, 0), (0, 950, 960, 40), (0, 990, 1000, 0), (10, 10, 0, 100),
+    ] as [(Int64, Int64, Int64, Int64)])
+  func `a session ends idle or old`(started: Int64, used: Int64, now: Int64, left: Int64) {
+    let session = ConsoleSession(name: "a", lineSHA256: "x", startedAt: started * 1000, usedAt: used * 1000)
+    #expect(session.left(at: now * 1000, idle: .seconds(100), longest: .seconds(1000)) == .seconds(left))
+    #expect(session.isOver(at: now * 1000, idle: .seconds(100), longest: .seconds(1000)) == (left == 0))
+  }
+}

@@ -1,0 +1,74 @@
+import Configuration
+import Domain
+import HTTPServer
+import Testing
+
+@testable import Console
+
+/// What a request may ask for, and from where.
+struct RequestTests {
+  @Test(
+    arguments: [
+      (["Sec-Fetch-Site": "same-origin"], nil, true), (["Sec-Fetch-Site": "same-site"], nil, false),
+      (["Sec-Fetch-Site": "cross-site"], nil, false), (["Sec-Fetch-Site": "none"], nil, false), ([:], nil, false),
+      (["Origin": "http://here:1", "Host": "here:1"], nil, true),
+      (["Origin": "http://there:1", "Host": "here:1"], nil, false), (["Origin": "null", "Host": "here:1"], nil, false),
+      (["Origin": "http://here:1"], nil, false),
+      (["Sec-Fetch-Site": "same-origin", "Origin": "http://there", "Host": "here"], nil, false),
+      (["Origin": "https://c.example", "Host": "inside:8090"], "https://c.example", true),
+      (["Origin": "http://inside:8090", "Host": "inside:8090"], "https://c.example", false),
+    ] as [([String: String], String?, Bool)])
+  func `only a page of the console posts`(headers: [String: String], own: String?, admitted: Bool) {
+    let request = HTTPServerRequest(
+      method: "POST", path: ["sign-in"], headers: headers.map { (name: $0.key, value: $0.value) })
+    #expect(SameOrigin.admits(request, own: own) == admitted)
+  }
+
+  @Test(
+    arguments: [
+      ([], .start), (["find"], .find(isJSON: false)), (["find.json"], .find(isJSON: true)),
+      (["customers", "7", "a/b.json"], .customer(CustomerKey(publisherId: 7, id: "a/b.json"), isJSON: false)),
+      (["customers.json", "7", "42"], .customer(CustomerKey(publisherId: 7, id: "42"), isJSON: true)),
+      (["customers", "x", "42"], nil), (["customers", "7"], nil), (["customers", "7", ""], nil),
+      (["purchases", "7", "Production"], nil), (["sign-in.json"], nil), (["sign-out"], .signOut), (["other"], nil),
+    ] as [([String], ConsoleRoute?)])
+  func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
+
+  @Test(arguments: [
+    ("/customers/7/42", "", "/customers/7/42"), ("//evil.example", "", "/"), ("https://evil.example", "", "/"),
+    ("/\\evil.example", "", "/"), ("", "/c", "/c/"), ("/other", "/c", "/c/"), ("/c/find?q=1", "/c", "/c/find?q=1"),
+    ("/a\r\nX: y", "", "/"),
+  ])
+  func `the way on stays in the console`(next: String, prefix: String, address: String) {
+    #expect(ConsoleAPI.destination(next, prefix) == address)
+  }
+
+  @Test(arguments: [
+    ("https://c.example", "https://c.example", ""), ("https://c.example/a/b", "https://c.example", "/a/b"),
+    ("http://127.0.0.1:8090", "http://127.0.0.1:8090", ""),
+  ])
+  func `a public URL has parts`(url: String, origin: String, path: String) throws {
+    let parts = try #require(ConsoleSettings.parts(of: url))
+    #expect(parts.origin == origin && parts.path == path)
+  }
+
+  @Test(arguments: ["c.example", "https://", "https://c.example/", "https://c.example/a b", "ftp://x", "https://a//b"])
+  func `other URLs are refused`(url: String) { #expect(ConsoleSettings.parts(of: url) == nil) }
+
+  @Test func `a form has fields`() throws {
+    let form = try #require(FormBody(Array("name=a%2Bb+c&password=%26&name=z&next=".utf8)))
+    #expect(form["name"] == "a+b c" && form["password"] == "&" && form["next"] == "" && form["other"] == nil)
+    #expect(FormBody(Array("name=%zz".utf8)) == nil && FormBody(Array("name".utf8)) == nil)
+    #expect(FormBody([0xff, 0x3d]) == nil)
+  }
+
+  @Test func `the cookie is bound to TLS where there is TLS`() {
+    let token = String(repeating: "t", count: 43)
+    let (secure, plain) = (SessionCookie(isSecure: true, prefix: "/c"), SessionCookie(isSecure: false, prefix: "/c"))
+    #expect(secure.header(token) == "__Host-countersign=\(token); Path=/; HttpOnly; SameSite=Lax; Secure")
+    #expect(plain.header(nil) == "countersign=; Path=/c; HttpOnly; SameSite=Lax; Max-Age=0")
+    let request = HTTPServerRequest(
+      method: "GET", path: [], headers: [("Cookie", "a=b; countersign=\(token)"), ("cookie", "countersign=short")])
+    #expect(plain.token(of: request) == token && secure.token(of: request) == nil)
+  }
+}

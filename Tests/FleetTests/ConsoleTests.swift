@@ -1,0 +1,139 @@
+import Console
+import EventLoop
+import Fleets
+import Formats
+import FoundationEssentials
+import HTTP
+import Postgres
+import ServerSupport
+import TestSupport
+import Testing
+
+/// The console of a running fleet.
+@Suite(
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct ConsoleTests {
+  private static let password = "a long password"
+  private static let people = [("ada", "support", "1001"), ("vic", "viewer", "*"), ("other", "support", "1002")]
+
+  private struct Browser {
+    let fleet: RunningFleet
+    let cookie: String
+
+    @LoopActor
+    func get(_ path: String) async throws -> (status: Int, text: String, location: String?) {
+      let answer = try await fleet.send("GET", fleet.url(path, gateway: "console-1"), [("Cookie", cookie)])
+      return (answer.status, String(decoding: answer.body, as: UTF8.self), answer.header("location"))
+    }
+  }
+
+  private func post(
+    _ fleet: RunningFleet, _ path: String, _ body: String, _ headers: [(name: String, value: String)]
+  ) async throws -> HTTPClientResponse {
+    let form = [(name: "Content-Type", value: "application/x-www-form-urlencoded")]
+    return try await fleet.send("POST", fleet.url(path, gateway: "console-1"), form + headers, body)
+  }
+
+  private static let own = [(name: "Sec-Fetch-Site", value: "same-origin")]
+
+  private func signIn(_ fleet: RunningFleet, _ name: String) async throws -> Browser {
+    let password = PercentCoding.encoded(Self.password)
+    let answer = try await post(fleet, "/sign-in", "name=\(name)&password=\(password)&next=", Self.own)
+    #expect(answer.status == 303 && answer.header("location") == "/")
+    let cookie = try #require(answer.header("set-cookie")?.split(separator: ";").first)
+    return Browser(fleet: fleet, cookie: String(cookie))
+  }
+
+  private func withConsole(_ body: @LoopActor (RunningFleet) async throws -> Void) async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let lines = try Self.people.map { name, role, publishers in
+        try PasswordLine.make(name: name, role: role, publishers: publishers, password: Self.password) ?? ""
+      }
+      let file = fleet.folder + "/console-users"
+      try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: file))
+      try fleet.start(
+        "console-1",
+        with: ["COUNTERSIGN_CONSOLE_USERS_FILE": file, "COUNTERSIGN_CONSOLE_LISTEN": "127.0.0.1:0"])
+      try await fleet.ready("console-1")
+      #expect(try await fleet.register("1000000000001", id: "bought").status == 202)
+      _ = try await fleet.finished(["bought"])
+      try await body(fleet)
+    }
+  }
+
+  @Test func `support finds a purchase by any id, and sees why there is access`() async throws {
+    try await withConsole { fleet in
+      let nobody = Browser(fleet: fleet, cookie: "")
+      let asked = try await nobody.get("/customers/1001/7")
+      #expect(asked.status == 303 && asked.location == "/sign-in?next=%2Fcustomers%2F1001%2F7")
+      #expect(try await nobody.get("/customers.json/1001/7").status == 401)
+      #expect(try await nobody.get("/metrics").status == 200)
+
+      let ada = try await signIn(fleet, "ada")
+      #expect(try await ada.get("/").text.contains("Find by any id"))
+      #expect(try await ada.get("/find?q=7").location == "/customers/1001/7")
+      let found = try await ada.get("/find?q=1000000000001")
+      let purchase = try #require(found.location)
+      #expect(purchase.hasPrefix("/purchases/1001/Production/"))
+      let customer = try await ada.get("/customers/1001/7")
+      #expect(customer.status == 200)
+      for words in ["Has access", "subscriptionActive", purchase, "Timeline", "bought"] {
+        #expect(customer.text.contains(words), "\(words)")
+      }
+      let page = try await ada.get(purchase)
+      #expect(page.status == 200 && page.text.contains("1000000000001"))
+      #expect(page.text.contains("href=\"/customers/1001/7\"") && page.text.contains("Signed data"))
+      let card = try await ada.get("/customers.json/1001/7")
+      #expect(card.status == 200 && card.text.contains("\"accessGranted\":true"), "\(card.text)")
+      #expect(try await ada.get("/find?q=nothing-has-it").status == 404)
+    }
+  }
+
+  @Test func `nobody sees another publisher's rows, and a viewer no customer`() async throws {
+    try await withConsole { fleet in
+      let purchase = try await signIn(fleet, "ada").get("/find?q=1000000000001").location ?? ""
+      let other = try await signIn(fleet, "other")
+      #expect(try await other.get("/find?q=1000000000001").status == 404)
+      #expect(try await other.get("/find?q=bought").status == 404)
+      for path in ["/customers/1001/7", purchase, "/customers.json/1001/7"] {
+        let answer = try await other.get(path)
+        #expect(answer.status == 404 && !answer.text.contains("subscriptionActive"), "\(path)")
+      }
+      let viewer = try await signIn(fleet, "vic")
+      #expect(try await viewer.get("/customers/1001/7").status == 403)
+      #expect(try await viewer.get("/customers.json/1001/7").status == 403)
+      #expect(try await viewer.get("/find?q=bought").location == purchase)
+      let page = try await viewer.get(purchase)
+      #expect(page.status == 200 && page.text.contains("hidden from viewers"))
+      #expect(!page.text.contains("/customers/1001/7"))
+    }
+  }
+
+  @Test func `a sign-in needs the password and the console's own page, and ends`() async throws {
+    try await withConsole { fleet in
+      let right = "name=ada&password=\(PercentCoding.encoded(Self.password))&next="
+      #expect(try await post(fleet, "/sign-in", right, []).status == 403)
+      #expect(try await post(fleet, "/sign-in", right, [("Origin", "http://evil.example")]).status == 403)
+      #expect(try await post(fleet, "/sign-in", "name=ada", Self.own).status == 400)
+      for _ in 1...10 {
+        #expect(try await post(fleet, "/sign-in", "name=eve&password=wrong", Self.own).status == 401)
+      }
+      #expect(try await post(fleet, "/sign-in", "name=eve&password=wrong", Self.own).status == 429)
+      #expect(try await post(fleet, "/sign-in", "name=ada&password=wrong", Self.own).status == 401)
+      let ada = try await signIn(fleet, "ada")
+      #expect(try await ada.get("/").status == 200)
+      let out = try await post(fleet, "/sign-out", "", Self.own + [("Cookie", ada.cookie)])
+      #expect(out.status == 303 && out.header("set-cookie")?.contains("Max-Age=0") == true)
+      #expect(try await ada.get("/").status == 303)
+      #expect(try await fleet.metric("console-1", #"countersign_console_sign_ins_total{result="tooOften"}"#) == 1)
+      let query = "SELECT action FROM audit WHERE action LIKE 'console.%' ORDER BY id"
+      let actions = try await fleet.withLedger { ledger in
+        try await ledger.run(PostgresQuery(PostgresStatement("console audit in a test", query)))
+          .compactMap { try $0.text("action") }
+      }
+      #expect(actions == ["console.refused", "console.signedIn"])
+    }
+  }
+}
