@@ -123,7 +123,7 @@ final class ConsoleAPI {
     guard let form = FormBody(request.body), let name = form["name"], let password = form["password"],
       name.utf8.count <= 100, password.utf8.count <= PasswordLine.lengths.upperBound
     else { return ConsoleAnswer.text(400, "The form is not complete. Open the page, and send it again.") }
-    let answer = try await signIn.signIn(name, password, from: request.origin.client ?? "")
+    let answer = try await signIn.signIn(name, password, from: AddressGroup(request.origin.client).text)
     metrics.signIns.count(answer.label)
     var page = SignInPage(prefix: prefix, next: form["next"] ?? "", name: name)
     switch answer {

@@ -53,7 +53,7 @@ final class SignIn {
   /// - Throws: `RedisError`, `PostgresError`, `CryptoError`.
   func signIn(_ name: String, _ password: String, from address: String) async throws -> Answer {
     let (own, all) = (Self.digest("\(address) \(name)"), Self.digest(address))
-    let counts = try await sessions.attempt(own, all, within: Self.window)
+    let counts = try await sessions.attempt(own, all, atMost: Self.mostOfAddress, within: Self.window)
     guard counts.person <= Self.mostOfPerson, counts.address <= Self.mostOfAddress else { return .tooOften }
     let person = people.people[name]
     let hash = person?.password ?? nobody
@@ -64,7 +64,7 @@ final class SignIn {
       return .refused
     }
     try await note("console.signedIn", person)
-    try await sessions.forgetAttempts(own, all)
+    try await sessions.forgetAttempts(own)
     let token = Base64URL.encode(try secureRandomBytes(32))
     let now = context.now()
     let session = ConsoleSession(name: name, lineSHA256: person.lineSHA256, startedAt: now, usedAt: now)

@@ -45,35 +45,39 @@ public final class ConsoleSessions {
   /// - Parameters:
   ///   - person: a digest of the name and the address.
   ///   - address: a digest of the address.
+  ///   - most: with more attempts, an address gets no more keys: each made-up name would cost one.
   ///   - window: counts end so long after their first attempt.
-  /// - Returns: how many attempts there are of both.
+  /// - Returns: how many attempts there are of both; 0 for a person who was not counted.
   public func attempt(
-    _ person: String, _ address: String, within window: Duration
+    _ person: String, _ address: String, atMost most: Int64, within window: Duration
   ) async throws -> (person: Int64, address: Int64) {
     let reply = try await redis.run(
       .countConsoleAttempt,
       keys: ["personKey": keys.consoleAttempts(person), "addressKey": keys.consoleAttempts(address)],
-      arguments: ["window": String(window.wholeMilliseconds)])
+      arguments: ["window": String(window.wholeMilliseconds), "most": String(most)])
     guard let counts = reply.array, counts.count == 2, let person = counts[0].integer, let address = counts[1].integer
     else { throw RedisError.unexpected(reply.array ?? [], "count console attempt") }
     return (person, address)
   }
 
-  /// Forgets the attempts of a person, who has signed in.
-  public func forgetAttempts(_ person: String, _ address: String) async throws {
-    _ = try await redis.send(["UNLINK", keys.consoleAttempts(person), keys.consoleAttempts(address)])
+  /// Forgets the attempts of a person, who has signed in. The address keeps its count: who has one password could try
+  /// any number of other names otherwise.
+  public func forgetAttempts(_ person: String) async throws {
+    _ = try await redis.send(["UNLINK", keys.consoleAttempts(person)])
   }
 }
 
 extension RedisScript {
   fileprivate static let countConsoleAttempt = RedisScript(
-    "count console attempt", keys: ["personKey", "addressKey"], arguments: ["window"],
+    "count console attempt", keys: ["personKey", "addressKey"], arguments: ["window", "most"],
     """
     local function count(key)
       local attempts = redis.call('INCR', key)
       if attempts == 1 then redis.call('PEXPIRE', key, window) end
       return attempts
     end
-    return {count(personKey), count(addressKey)}
+    local ofAddress = count(addressKey)
+    if ofAddress > tonumber(most) then return {0, ofAddress} end
+    return {count(personKey), ofAddress}
     """)
 }

@@ -43,15 +43,22 @@ struct ConsoleSessionTests {
       let sessions = ConsoleSessions(test.redis, prefix: test.prefix)
       var counts: [Int64] = []
       for person in ["a", "a", "b"] {
-        let found = try await sessions.attempt(person, "address", within: .seconds(900))
+        let found = try await sessions.attempt(person, "address", atMost: 5, within: .seconds(900))
         counts += [found.person, found.address]
       }
       #expect(counts == [1, 1, 2, 2, 1, 3])
       let rest = try await test.redis.send(["PTTL", test.prefix + "console:attempts:a"]).integer ?? 0
       #expect(rest > 800_000 && rest <= 900_000)
-      try await sessions.forgetAttempts("a", "address")
-      let again = try await sessions.attempt("a", "address", within: .seconds(900))
-      #expect(again.person == 1 && again.address == 1)
+      try await sessions.forgetAttempts("a")
+      let again = try await sessions.attempt("a", "address", atMost: 5, within: .seconds(900))
+      #expect(again.person == 1 && again.address == 4)
+      // Made-up names cost Redis nothing more.
+      for person in ["c", "d", "e"] {
+        _ = try await sessions.attempt(person, "address", atMost: 5, within: .seconds(900))
+      }
+      let kept = try await test.redis.send(
+        ["EXISTS"] + ["c", "d", "e"].map { test.prefix + "console:attempts:" + $0 })
+      #expect(kept.integer == 1)
     }
   }
 }
