@@ -151,7 +151,7 @@ struct HTTP2ClientTests {
         Task { @LoopActor in
           var large = server.request("GET", "/echo", through: proxy)
           large.headers = [("x-large", text)]
-          large.timeout = .seconds(2)
+          large.timeout = .seconds(5)
           return try await client.send(large).status
         }
       }
@@ -159,7 +159,9 @@ struct HTTP2ClientTests {
         let error = await #expect(throws: HTTPClientError.self) { try await call.value }
         #expect(error?.code == .timeout)
       }
-      #expect(client.connectionCount == 0)
+      // A busy machine takes so long to send them that the first ones end before the last ones begin. Those ask for
+      // another connection, which does not open either, and is given up later.
+      try await eventually("it is given up") { client.connectionCount == 0 }
     }
   }
 
