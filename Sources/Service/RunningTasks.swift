@@ -47,6 +47,14 @@ public final class RunningTasks {
     return left
   }
 
+  /// Stops the chores that may still begin tasks, then waits as ``finish(within:)`` does, within the same grace.
+  @discardableResult
+  public func finish(within grace: Duration, after chores: Chore...) async -> Int {
+    let deadline = Deadline(after: grace)
+    for chore in chores { await chore.stop(within: deadline.left) }
+    return await finish(within: deadline.left)
+  }
+
   private func wait(atMost limit: Duration) async {
     if !tasks.isEmpty { await idle.wait(atMost: limit) }
   }

@@ -59,13 +59,9 @@ struct GrantAPI {
   func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let customer = try customer(call)
     let page = try PageRequest(call.request)
-    let start = page.cursor.flatMap(Grants.Place.init(cursor:))
-    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
-    // One more than the page shows whether there is another page.
-    var found = try await context.asking { try await grants.list(customer, after: start, limit: page.limit + 1) }
-    let hasMore = found.count > page.limit
-    if hasMore { found.removeLast() }
-    let next = hasMore ? found.last.map { Grants.Place($0).cursor } : nil
+    let start = try page.start(Grants.Place.init(cursor:))
+    var found = try await context.asking { try await grants.list(customer, after: start, limit: page.wanted) }
+    let next = page.cut(&found).map { Grants.Place($0).cursor }
     let now = context.now()
     return jsonResponse(200, written: Self.list(found, of: customer.id, next: next, now: now))
   }
@@ -122,13 +118,11 @@ extension Grants.Place {
 
   /// Reads a cursor that ``cursor`` wrote; `nil` for any other text.
   init?(cursor: String) {
-    let parts = cursor.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
-      let time = Int64(String(decoding: parts[0], as: UTF8.self)), let text = String(parts[1]),
-      let id = AppAccountToken.canonical(text), id.exact == text.exact
+    guard let parts = PageRequest.timeAndId(cursor), let id = AppAccountToken.canonical(parts.id),
+      id.exact == parts.id.exact
     else { return nil }
     // A place between grants may have any UUID, also that of zeros, which no grant has.
-    self.init(createdAt: time, id: GrantId(id))
+    self.init(createdAt: parts.time, id: GrantId(id))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

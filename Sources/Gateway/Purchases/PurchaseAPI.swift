@@ -21,16 +21,12 @@ struct PurchaseAPI {
   func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let customer = try customer(call)
     let page = try PageRequest(call.request)
-    let start = page.cursor.flatMap(PurchaseReader.Place.init(cursor:))
-    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
-    // One more than the page shows whether there is another page.
+    let start = try page.start(PurchaseReader.Place.init(cursor:))
     var found = try await context.asking {
-      try await reader.purchases(of: customer, after: start, limit: page.limit + 1)
+      try await reader.purchases(of: customer, after: start, limit: page.wanted)
     }
     try require(found)
-    let hasMore = found.purchases.count > page.limit
-    if hasMore { found.purchases.removeLast() }
-    let next = hasMore ? found.purchases.last.map { PurchaseReader.Place($0.key).cursor } : nil
+    let next = page.cut(&found.purchases).map { PurchaseReader.Place($0.key).cursor }
     let writer = PurchaseWriter(caller.publisher, now: context.now())
     return jsonResponse(200, written: writer.list(of: customer.id, found, next: next))
   }

@@ -16,16 +16,12 @@ struct RefundAPI {
 
   func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let page = try PageRequest(call.request, others: ["state"])
-    let start = page.cursor.flatMap(RefundAnswers.Place.init(cursor:))
-    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
+    let start = try page.start(RefundAnswers.Place.init(cursor:))
     let state = try Self.state(call.request)
-    // One more than the page shows whether there is another page.
     var found = try await context.asking {
-      try await answers.requests(of: publisher.id, in: state, after: start, limit: page.limit + 1)
+      try await answers.requests(of: publisher.id, in: state, after: start, limit: page.wanted)
     }
-    let hasMore = found.count > page.limit
-    if hasMore { found.removeLast() }
-    let next = hasMore ? found.last.map { RefundAnswers.Place($0).cursor } : nil
+    let next = page.cut(&found).map { RefundAnswers.Place($0).cursor }
     let text = PageText(found) { RefundRequestWriter(publisher).one($0) }
     return jsonResponse(
       200,
@@ -93,12 +89,8 @@ extension RefundAnswers.Place {
 
   /// Reads a cursor that ``cursor`` wrote; `nil` for any other text.
   init?(cursor: String) {
-    let parts = cursor.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
-      let time = Int64(String(decoding: parts[0], as: UTF8.self)), let id = String(parts[1]),
-      RefundRequestId.isValid(id)
-    else { return nil }
-    self.init(deadline: time, id: RefundRequestId(id))
+    guard let parts = PageRequest.timeAndId(cursor), RefundRequestId.isValid(parts.id) else { return nil }
+    self.init(deadline: parts.time, id: RefundRequestId(parts.id))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

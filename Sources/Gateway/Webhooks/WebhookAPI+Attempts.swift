@@ -39,9 +39,7 @@ extension WebhookAPI {
     _ request: HTTPServerRequest
   ) throws(Problem) -> (page: PageRequest, result: DeliveryAttempt.Result?) {
     let page = try PageRequest(request, others: ["outcome"])
-    guard page.cursor.map(DeliveryLedger.isCursor) ?? true else {
-      throw .invalidQuery("cursor: expected one of an answer")
-    }
+    _ = try page.start { DeliveryLedger.isCursor($0) ? $0 : nil }
     guard let text = request.query("outcome") else { return (page, nil) }
     guard let result = DeliveryAttempt.Result(rawValue: text) else {
       throw .invalidQuery(

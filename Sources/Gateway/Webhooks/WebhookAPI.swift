@@ -41,8 +41,7 @@ struct WebhookAPI {
 
   func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let page = try PageRequest(call.request)
-    let start = page.cursor.flatMap(EndpointCursor.init)
-    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
+    let start = try page.start(EndpointCursor.init(_:))
     let all = configured + (try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] })
     let ordered = all.map { ($0, EndpointCursor(createdAt: $0.createdAt, id: $0.id)) }.sorted { $0.1 < $1.1 }
     let rest = ordered.drop { entry in start.map { entry.1 <= $0 } ?? false }

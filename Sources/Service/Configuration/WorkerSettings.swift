@@ -56,7 +56,7 @@ public struct WorkerSettings: Sendable {
     // Not shorter: a reading of Notification History after an outage would keep them again as new.
     notificationRetention = reader.seconds(
       "worker.notificationRetentionSeconds", 15_552_000, 2_592_000...315_360_000,
-      "How long the ledger keeps a notification from Apple after it was applied. Apple itself keeps it for 180 days.")
+      "How long the ledger keeps a notification from Apple after it arrived. Apple itself keeps it for 180 days.")
     sweepInterval = reader.seconds(
       "worker.sweepIntervalSeconds", 30, 0.1...3600,
       "How often workers look for open synchronizations that no queue holds.")

@@ -58,9 +58,7 @@ final class GrantEnds: RoleService {
   /// Finishes the running commits. Another worker takes what is left when its lease ends.
   func stop(within grace: Duration) async {
     close()
-    let deadline = Deadline(after: grace)
-    await looks.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: grace, after: looks)
   }
 
   private var free: Int { Self.mostAtOnce - runs.count }

@@ -88,8 +88,7 @@ final class HistoryRuns: RoleService {
   func stop(within grace: Duration) async {
     close()
     let deadline = Deadline(after: grace)
-    await looks.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: deadline.left, after: looks)
     await renewals.stop(within: deadline.left)
   }
 

@@ -123,9 +123,7 @@ final class NotificationRuns: RoleService {
   /// Applies what has begun.
   func stop(within grace: Duration) async {
     close()
-    let deadline = Deadline(after: grace)
-    await sweeps.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: grace, after: sweeps)
   }
 
   // MARK: One turn

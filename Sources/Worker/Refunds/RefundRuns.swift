@@ -74,10 +74,7 @@ final class RefundRuns: RoleService {
   /// Finishes the running calls. Another worker takes what is left when its lease ends.
   func stop(within grace: Duration) async {
     close()
-    let deadline = Deadline(after: grace)
-    await looks.stop(within: deadline.left)
-    await counts.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: grace, after: looks, counts)
   }
 
   /// Looks at once: a commit has just begun a request, or an answer may be sent.

@@ -60,10 +60,7 @@ final class OwedEventRuns: RoleService {
   /// Ends what has begun.
   func stop(within grace: Duration) async {
     close()
-    let deadline = Deadline(after: grace)
-    await looks.stop(within: deadline.left)
-    await counts.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: grace, after: looks, counts)
   }
 
   /// Begins to try what is due. A subscriber whose last try still runs is left out.

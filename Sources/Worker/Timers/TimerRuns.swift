@@ -69,10 +69,7 @@ final class TimerRuns: RoleService {
 
   /// Finishes the running looks. Another worker takes what is left when its lease ends.
   func stop(within grace: Duration) async {
-    let deadline = Deadline(after: grace)
-    await looks.stop(within: deadline.left)
-    await backlogLooks.stop(within: deadline.left)
-    await runs.finish(within: deadline.left)
+    await runs.finish(within: grace, after: looks, backlogLooks)
   }
 
   /// Takes what is due now. If there was something, more may be due.

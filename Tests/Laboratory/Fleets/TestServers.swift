@@ -93,6 +93,7 @@ public struct TestServers: Sendable {
     var broker = AMQPEndpoint(host: "")
     broker.nodes = brokers.compactMap { place($0) }
     broker.connectTimeout = .seconds(300)
+    broker.replyTimeout = .seconds(300)
     var redisEndpoint = RedisEndpoint(host: store.host, port: store.port)
     redisEndpoint.timeout = .seconds(300)
     if isCluster {

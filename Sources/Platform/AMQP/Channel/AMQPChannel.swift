@@ -17,8 +17,6 @@ public final class AMQPChannel {
   lazy var acknowledgeLater = EndOfTurn { [weak self] in self?.sendAcknowledgements() }
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
-  /// The time limit of a call. It is longer than a broker needs for a queue whose leader is being elected.
-  private static let callTimeout: Duration = .seconds(15)
   private var calls: [Call] = []
   private var assembly = ContentAssembly<Content>()
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
@@ -76,7 +74,7 @@ public final class AMQPChannel {
       connection.end(.timeout, operation, "no answer from the broker")
       self.end(self.error(.timeout, operation, "no answer from the broker"))
     }
-    limit.start(after: Self.callTimeout)
+    limit.start(after: connection.endpoint.replyTimeout)
     defer { limit.close() }
     return try await withCheckedThrowingContinuation {
       calls.append(Call(operation: operation, reply: reply, waiter: $0))

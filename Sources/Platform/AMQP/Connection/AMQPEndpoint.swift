@@ -19,6 +19,8 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   public var heartbeat: Duration = .seconds(10)
   /// Time for TCP, TLS and log-in together.
   public var connectTimeout: Duration = .seconds(5)
+  /// Time for the answer to a method. It is longer than a broker needs for a queue whose leader is being elected.
+  public var replyTimeout: Duration = .seconds(15)
 
   /// Ways to log in (SASL).
   public enum Mechanism: String, Sendable {
