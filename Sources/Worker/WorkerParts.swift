@@ -106,7 +106,7 @@ extension Commits.Settings {
   fileprivate init(_ context: RoleContext, _ metrics: WorkerMetrics) {
     self.init(
       connections: context.settings.ledger.connections, now: { context.now() },
-      configured: { context.publishers.withWebhooks },
+      audience: { context.publishers.audience },
       onFailure: { error in
         metrics.commitFailures.count()
         context.log.ledgerFailure("a commit failed", error)

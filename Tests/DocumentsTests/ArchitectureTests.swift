@@ -36,7 +36,7 @@ struct ArchitectureTests {
       " EventOutlet(": ["Service/Events/RoleContext+Events.swift"],
       ".makeOutlet(": ["Gateway/GatewayParts.swift", "Notifier/NotifierParts.swift", "Worker/WorkerParts.swift"],
       // The publishers whose endpoints are owed events.
-      "webhooks.isEmpty": ["Domain/Publishers/Publishers.swift"],
+      "webhooks.isEmpty": ["Domain/Publishers/EventAudience.swift"],
       // Together with what subscribers are owed, and with the next commit of a worker.
       "Event.confirmed(": [
         "Ledger/Commits/CommitWriting.swift", "Ledger/Commits/Commits.swift", "Ledger/Subscribers/OwedEvents.swift",

@@ -34,7 +34,7 @@ struct ConfigurationReferenceTests {
         "customerTokens.issuer", "customerTokens.maxLifetimeSeconds", "customerTokens.clockLeewaySeconds",
         "customerTokens.jwks.file", "customerTokens.jwks.url", "customerTokens.jwks.caFile", "sandboxAccess",
         "ownership.proof",
-        "ownership.tokenNamespace", "ownership.restore", "migrating", "doors.cleeng.enabled",
+        "ownership.tokenNamespace", "ownership.restore", "migrating", "mode", "doors.cleeng.enabled",
         "doors.cleeng.customerPrefix", "doors.cleeng.ownership.proof", "doors.cleeng.ownership.tokenNamespace",
         "doors.cleeng.ownership.restore", "doors.cleeng.maxRequestsPerSecond", "doors.cleeng.customers",
         "doors.iaptic.enabled",

@@ -25,9 +25,16 @@ struct MbaasyDoorTests {
       #expect(before.status == 200 && before.list("in_app_purchases").count == 1)
       #expect(try await fleet.give().status == 201)
       let after = try await app.upload(receipt, #""user_identifier":"7""#)
-      #expect(after.list("in_app_purchases") == before.list("in_app_purchases"))
+      #expect(after.list("in_app_purchases").map(Self.lasting) == before.list("in_app_purchases").map(Self.lasting))
       #expect(try await app.events("in_app_purchase.updated").isEmpty)
     }
+  }
+
+  /// A purchase without what changes when Apple is asked again, as after some seconds.
+  private static func lasting(_ purchase: JSONValue) -> JSONValue {
+    guard case .object(let members) = purchase else { return purchase }
+    let passing: Set<ExactText> = ["last_synced_at", "updated_at", "version", "versions"]
+    return .object(members.filter { !passing.contains($0.key) })
   }
 
   @Test func `a genuine receipt is validated, kept and told`() async throws {

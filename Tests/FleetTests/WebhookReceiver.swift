@@ -109,7 +109,7 @@ extension RunningFleet {
     }
     try await withLedger { ledger in
       _ = try await ledger.run(
-        Domain.Event.tell(events, configured: isConfigured ? [publisher] : [])
+        Domain.Event.tell(events, audience: isConfigured ? [publisher] : [])
           + [Domain.Event.confirmed(events.map(\.id))])
     }
     return events.map { EventMessage.message($0, queue: topology.deliveries) }

@@ -47,6 +47,23 @@ struct EventOutletTests {
     #expect(bench.count("countersign_events_published_total") == 2)
   }
 
+  @Test func `nobody is told the events of a publisher in shadow mode`() async throws {
+    var (asked, confirmed) = ([String](), 0)
+    let outlet = EventOutlet(
+      bench.broker, queue: { _ in "own" }, EventOutlet.Subscribers(publish: { _ in preconditionFailure() }),
+      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) }, onReduced: { _ in },
+      isKept: {
+        asked.append($0.id.text)
+        return true
+      })
+    outlet.publish(Told(events(2))) { confirmed += 1 }
+    outlet.publishLate(Told(events(1)))
+    #expect(asked == ["evt_0", "evt_1", "evt_0"])
+    #expect(confirmed == 1)
+    #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
+    #expect(bench.ledger.confirmed == ["evt_0", "evt_1", "evt_0"])
+  }
+
   @Test func `an event that tells less than it should is counted, and published`() async throws {
     let reduced = Event(
       id: "evt_r", publisherId: 1, customerId: "7", topic: EventTopic.purchaseUpdated, time: 1, body: [],

@@ -25,7 +25,7 @@ struct NotificationRunsTests {
     }
     func putOff(_ keys: [NotificationKey]) async throws { putOff += keys }
     func finish(
-      _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+      _ keys: [NotificationKey], telling notices: [NotificationNotice], audience: EventAudience, now: Int64,
       traceparent: String?
     ) async throws -> NotificationStore.Finished { NotificationStore.Finished(stored: keys.count) }
     func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey] {

@@ -17,7 +17,7 @@ extension CommitState {
       let consent = request.customerId.flatMap { consents[purchase.key.customer($0)] }
       if let facts = purchase.transactions[request.transactionId],
         let answer = ConsumptionPolicy.answer(
-          about: facts, owner: request.customerId, consent, offers: update.publisher.offers, now: now)
+          about: facts, owner: request.customerId, consent, publisher: update.publisher, now: now)
       {
         request.send(answer, by: .policy, consent, now: now)
       }

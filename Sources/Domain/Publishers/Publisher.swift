@@ -24,6 +24,8 @@ public final class Publisher: Sendable {
   /// Whether the publisher's purchases are being moved here from another system. Until that is done, the gateway
   /// refuses transfers.
   public let isMigrating: Bool
+  /// Whom its events are told.
+  public let mode: Mode
   /// The vendors' contracts that it is served by.
   public let doors: OpenDoors
   /// Access before Apple has answered; `nil` when only Apple's answer gives access.
@@ -46,8 +48,8 @@ public final class Publisher: Sendable {
   public init(
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
     customerTokens: CustomerTokenPolicy?, apps: [App], offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody,
-    ownership: OwnershipPolicy = OwnershipPolicy(),
-    isMigrating: Bool = false, doors: OpenDoors = OpenDoors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
+    ownership: OwnershipPolicy = OwnershipPolicy(), isMigrating: Bool = false, mode: Mode = .live,
+    doors: OpenDoors = OpenDoors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
     notifications: NotificationPolicy = NotificationPolicy(), webhooks: [WebhookEndpoint]
   ) {
     self.id = id
@@ -60,6 +62,7 @@ public final class Publisher: Sendable {
     self.sandboxAccess = sandboxAccess
     self.ownership = ownership
     self.isMigrating = isMigrating
+    self.mode = mode
     self.doors = doors
     self.grantWhileAppleIsAway = grantWhileAppleIsAway
     self.notifications = notifications

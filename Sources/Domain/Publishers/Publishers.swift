@@ -6,8 +6,8 @@ public struct Publishers: Sendable {
   public let all: [Publisher]
   /// The files that do not count, in the order of their names.
   public let broken: [BrokenPublisher]
-  /// The publishers whose files name webhook endpoints: a commit owes each event of theirs to these endpoints.
-  public let withWebhooks: Set<Int64>
+  /// Whom their events are told.
+  public let audience: EventAudience
   private let files: [Int64: String]
   private let byId: [Int64: Publisher]
   private let tokens: CredentialIndex<TokenHolder>
@@ -25,7 +25,7 @@ public struct Publishers: Sendable {
     self.all = all
     self.files = files
     self.broken = broken.sorted { $0.file < $1.file }
-    withWebhooks = Set(all.lazy.filter(\.hasWebhooks).map(\.id))
+    audience = EventAudience(all)
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     tokens = CredentialIndex(
       all.flatMap { publisher in
@@ -120,12 +120,6 @@ struct DoorRing: Hashable {
 }
 
 extension Publisher {
-  /// Whether the file names webhook endpoints.
-  var hasWebhooks: Bool { !webhooks.isEmpty }
-
-  /// As ``Publishers/withWebhooks``, for a commit about this publisher alone.
-  public var withWebhooks: Set<Int64> { hasWebhooks ? [id] : [] }
-
   /// The secrets of the callers of its doors.
   var doorCredentials: [(door: Door, publisher: Publisher, credential: DoorCredential)] {
     doors.all.flatMap { door in door.credentials.map { (door: door.id, publisher: self, credential: $0) } }

@@ -36,10 +36,11 @@ public struct ConsumptionPolicy: Sendable, Equatable {
   ///   - consent: the customer's present decision.
   ///   - now: milliseconds since 1970.
   public static func answer(
-    about facts: TransactionFacts, owner: CustomerId?, _ consent: Consent?, offers: OfferCatalog, now: Int64
+    about facts: TransactionFacts, owner: CustomerId?, _ consent: Consent?, publisher: Publisher, now: Int64
   ) -> ConsumptionAnswer? {
-    guard let offer = offers.offer(forProduct: facts.productId), offer.consumption.answerer == .fromFacts,
-      owner != nil, consent?.isGiven == true,
+    guard let offer = publisher.offers.offer(forProduct: facts.productId), offer.consumption.answerer == .fromFacts,
+      // In shadow mode another system answers.
+      publisher.mode == .live, owner != nil, consent?.isGiven == true,
       // Apple takes no answer about a purchase that a family member shares.
       !facts.isShared
     else { return nil }

@@ -64,7 +64,7 @@ package struct DoorContext {
   /// - Throws: `PostgresError`, and then nobody knows whether they will be told.
   package func tell(_ events: [Event]) async throws {
     guard !events.isEmpty else { return }
-    outlet.publish(try await EventWriter(postgres).write(events, configured: context.publishers.withWebhooks))
+    outlet.publish(try await EventWriter(postgres).write(events, audience: context.publishers.audience))
   }
 }
 

@@ -9,7 +9,7 @@ struct CommitWriting {
   /// The synchronizations that have a row already, because they waited for more than 30 s.
   private let waiting: Set<SynchronizationKey>
   /// The publishers whose files name webhook endpoints.
-  private let configured: Set<Int64>
+  private let audience: EventAudience
   private let postponed: [SynchronizationRow.Waiting]
   private let confirmed: [EventId]
 
@@ -19,14 +19,14 @@ struct CommitWriting {
   ///   - knownChains: the chains that the ledger has.
   init(
     _ state: CommitState, waiting: Set<SynchronizationKey>, postponed: [SynchronizationRow.Waiting],
-    knownChains: Set<[UInt8]>, configured: Set<Int64>, confirmed: [EventId]
+    knownChains: Set<[UInt8]>, audience: EventAudience, confirmed: [EventId]
   ) {
     self.state = state
     self.waiting = waiting
     self.postponed = postponed
     evidence = EvidenceRow.rows(state.changes.evidence, receivedAt: state.now, knownChains: knownChains)
     chains = Set(evidence.chains.map(\.sha256))
-    self.configured = configured
+    self.audience = audience
     self.confirmed = confirmed
   }
 
@@ -84,7 +84,7 @@ struct CommitWriting {
     add(SynchronizationRow.forget, named.count) {
       SynchronizationRow.keys.parameters(named.map(SynchronizationRow.init))
     }
-    if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
+    if !changes.events.isEmpty { queries += Event.tell(changes.events, audience: audience) }
     // A request that ends makes room for the next one about its transaction.
     let refunds = changes.refundRequests.sorted { $0.key < $1.key }
     let seen = refunds.filter { changes.seenRefundRequests.contains($0.key) }.map(\.value)

@@ -38,7 +38,7 @@ public final class Commits {
     /// Tells milliseconds since 1970.
     public var now: @LoopActor () -> Int64
     /// The publishers whose files name webhook endpoints.
-    public var configured: @LoopActor () -> Set<Int64>
+    public var audience: @LoopActor () -> EventAudience
     /// The commit calls this with each failure, before it tries again or gives up.
     public var onFailure: @LoopActor (any Error) -> Void
     /// The commit calls this with the number of its finalizations.
@@ -47,13 +47,13 @@ public final class Commits {
     /// Creates settings.
     public init(
       connections: Int, now: @escaping @LoopActor () -> Int64,
-      configured: @escaping @LoopActor () -> Set<Int64> = { [] },
+      audience: @escaping @LoopActor () -> EventAudience = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
       onCommit: @escaping @LoopActor (Int) -> Void = { _ in }
     ) {
       self.connections = connections
       self.now = now
-      self.configured = configured
+      self.audience = audience
       self.onFailure = onFailure
       self.onCommit = onCommit
     }
@@ -288,7 +288,7 @@ public final class Commits {
       subscriptionIds += found.state.subscriptionIds
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys), postponed: postponed, knownChains: knownChains,
-        configured: settings.configured(), confirmed: confirmed)
+        audience: settings.audience(), confirmed: confirmed)
       _ = try await transaction.commit(writing.queries)
       done.chains = writing.chains
       return done

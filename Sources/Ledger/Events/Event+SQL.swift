@@ -10,15 +10,17 @@ extension Event {
   ///
   /// An event that the ledger has stays as it is, so a repeated commit tells the same bytes.
   ///
-  /// - Parameter configured: the publishers whose files name webhook endpoints.
-  public static func tell(_ events: [Event], configured: Set<Int64>) -> [PostgresQuery] {
+  /// - Parameter audience: whom the events are told.
+  public static func tell(_ events: [Event], audience: EventAudience) -> [PostgresQuery] {
     let events = sorted(events)
-    let (ids, publishers) = (events.map(\.id), events.map(\.publisherId))
+    let told = events.filter { !audience.inShadow.contains($0.publisherId) }
+    if told.isEmpty { return [insert(sorted: events)] }
+    let (ids, publishers) = (told.map(\.id), told.map(\.publisherId))
     return [
       insert(sorted: events), PostgresQuery(OutboxRow.insert, [.ids(ids)]),
       PostgresQuery(
         OutboxRow.insertDeliveries,
-        [.ids(ids), .int64s(publishers), .bools(publishers.map(configured.contains))]),
+        [.ids(ids), .int64s(publishers), .bools(publishers.map(audience.withWebhooks.contains))]),
     ]
   }
 

@@ -12,12 +12,12 @@ public struct EventWriter {
 
   /// Writes events and their outbox in one commit. A repeated call writes nothing more.
   ///
-  /// - Parameter configured: the publishers whose files name webhook endpoints.
+  /// - Parameter audience: whom the events are told.
   /// - Returns: the events to publish.
   /// - Throws: `PostgresError`.
-  public func write(_ events: [Event], configured: Set<Int64>) async throws -> Told {
+  public func write(_ events: [Event], audience: EventAudience) async throws -> Told {
     _ = try await postgres.repeatingConflicts { transaction in
-      try await transaction.commit(Event.tell(events, configured: configured))
+      try await transaction.commit(Event.tell(events, audience: audience))
     }
     return Told(events)
   }

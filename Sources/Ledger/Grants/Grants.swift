@@ -139,7 +139,7 @@ public struct Grants {
 
   private static func writing(_ state: CommitState, _ publisher: Publisher) -> [PostgresQuery] {
     CommitWriting(
-      state, waiting: [], postponed: [], knownChains: [], configured: publisher.withWebhooks, confirmed: []
+      state, waiting: [], postponed: [], knownChains: [], audience: publisher.audience, confirmed: []
     ).queries
   }
 

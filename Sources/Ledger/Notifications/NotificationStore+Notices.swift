@@ -27,10 +27,10 @@ extension NotificationStore {
   ///
   /// - Parameters:
   ///   - notices: what some of the notifications tell.
-  ///   - configured: the publishers whose files name webhook endpoints.
+  ///   - audience: whom the events are told.
   /// - Throws: `PostgresError`.
   public func finish(
-    _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+    _ keys: [NotificationKey], telling notices: [NotificationNotice], audience: EventAudience, now: Int64,
     traceparent: String?
   ) async throws -> Finished {
     let notices = notices.filter { $0.isNews(at: now) }
@@ -51,7 +51,7 @@ extension NotificationStore {
         events += Event.all(
           of: notice, customers: Array(customers.prefix(Self.mostCustomers)), time: now, traceparent: traceparent)
       }
-      _ = try await transaction.commit(events.isEmpty ? [] : Event.tell(events, configured: configured))
+      _ = try await transaction.commit(events.isEmpty ? [] : Event.tell(events, audience: audience))
       let told = notices.count { open.contains($0.key) }
       return (events, told, open.count - told, cut)
     }

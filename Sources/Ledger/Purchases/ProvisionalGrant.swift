@@ -40,7 +40,7 @@ public struct ProvisionalGrant {
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys),
         postponed: [SynchronizationRow.Waiting(job, until: now + Self.patience)], knownChains: [],
-        configured: publisher.withWebhooks, confirmed: [])
+        audience: publisher.audience, confirmed: [])
       _ = try await transaction.commit(writing.queries)
       return found.state.changes.events
     }

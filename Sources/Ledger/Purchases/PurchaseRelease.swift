@@ -29,7 +29,7 @@ public struct PurchaseRelease {
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [],
-        configured: publisher.withWebhooks,
+        audience: publisher.audience,
         confirmed: [])
       let audit = AuditEntry.owner(
         "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher)

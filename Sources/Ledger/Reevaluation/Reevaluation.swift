@@ -98,7 +98,7 @@ public final class Reevaluation {
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(
-        state, waiting: [], postponed: [], knownChains: [], configured: publisher.withWebhooks,
+        state, waiting: [], postponed: [], knownChains: [], audience: publisher.audience,
         confirmed: [])
       let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(

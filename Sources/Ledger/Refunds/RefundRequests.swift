@@ -51,10 +51,10 @@ public struct RefundRequests {
   ///
   /// - Parameters:
   ///   - event: makes the event of the request as it is written. An erasure may have taken its customer meanwhile.
-  ///   - configured: the publishers whose files name webhook endpoints.
+  ///   - audience: whom the events are told.
   /// - Returns: the event to publish; `nil` if nothing was written.
   public func record(
-    _ request: RefundRequest, at revision: Int64, configured: Set<Int64>, telling event: (RefundRequest) -> Event
+    _ request: RefundRequest, at revision: Int64, audience: EventAudience, telling event: (RefundRequest) -> Event
   ) async throws -> Told? {
     let told = try await postgres.repeatingConflicts { transaction -> Event? in
       // An erasure that waits for this lock finds the event. Another one has taken the customer from the request.
@@ -66,7 +66,7 @@ public struct RefundRequests {
       var written = request
       written.customerId = try row.id("customer_id")
       let told = event(written)
-      _ = try await transaction.commit(Event.tell([told], configured: configured))
+      _ = try await transaction.commit(Event.tell([told], audience: audience))
       return told
     }
     return told.map { Told([$0]) }

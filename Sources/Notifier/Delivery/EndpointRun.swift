@@ -253,7 +253,11 @@ final class EndpointRun {
       reason = .failing
     }
     do {
-      guard let told = try await dependencies.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
+      let publisher = delivery.publisherId
+      let isInShadow = context.publishers.audience.inShadow.contains(publisher)
+      guard
+        let told = try await dependencies.endpoints.disable(publisher, endpoint, reason, isInShadow: isInShadow)
+      else { return }
       log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
       dependencies.metrics.disabled.count(reason.rawValue)
       dependencies.outlet.publish(told)

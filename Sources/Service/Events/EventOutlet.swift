@@ -23,6 +23,7 @@ public final class EventOutlet {
   private let onConfirm: @LoopActor (Event) -> Void
   private let settle: @LoopActor (EventId) -> Void
   private let onReduced: @LoopActor (Event) -> Void
+  private let isKept: @LoopActor (Event) -> Bool
   /// Publishes again what a lost connection may have taken along.
   public let lost: LostEvents
   /// How many events wait for their confirm.
@@ -61,11 +62,13 @@ public final class EventOutlet {
   ///   - onConfirm: called when the own queue has an event.
   ///   - settle: takes an event out of the outbox, by its id.
   ///   - onReduced: called for an event that tells less, because it would be too long.
+  ///   - isKept: whether nobody is told an event, because its publisher is in `Publisher.Mode.shadow`. It is asked once
+  ///     for each time that the event would be published.
   public init(
     _ broker: any MessageBroker, queue: @escaping @LoopActor (Event) -> String, _ subscribers: Subscribers, _ log: Log,
     _ tracer: Tracer? = nil,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void,
-    onReduced: @escaping @LoopActor (Event) -> Void
+    onReduced: @escaping @LoopActor (Event) -> Void, isKept: @escaping @LoopActor (Event) -> Bool = { _ in false }
   ) {
     self.broker = broker
     self.queue = queue
@@ -75,6 +78,7 @@ public final class EventOutlet {
     self.onConfirm = onConfirm
     self.settle = settle
     self.onReduced = onReduced
+    self.isKept = isKept
     lost = LostEvents(broker, queue: queue, log)
   }
 
@@ -89,8 +93,14 @@ public final class EventOutlet {
   /// takes nothing, each sweep would tell everybody again.
   public func publishLate(_ told: consuming Told) { publish(told.takeEvents(), isLate: true) {} }
 
-  private func publish(_ events: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
+  private func publish(_ all: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
+    var events: [Event] = []
+    for event in all {
+      // One that was written before the shadow mode is still in the outbox.
+      if isKept(event) { settle(event.id) } else { events.append(event) }
+    }
+    if events.isEmpty, !all.isEmpty { return whenConfirmed?() ?? () }
     for event in events where event.isReduced {
       onReduced(event)
       log.warning(

@@ -25,9 +25,20 @@ extension RoleContext {
     let outlet = EventOutlet(
       publisher, queue: { [queues = deliveryQueues] in queues.next(of: $0.publisherId) },
       EventOutlet.Subscribers(subscribers), log, tracer, onConfirm: onConfirm, settle: settle ?? settling(postgres),
-      onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
+      onReduced: EventOutlet.reducedEvents(metrics, doors.topics), isKept: shadowEvents())
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
     return outlet
+  }
+
+  /// Which events nobody is told. It counts them.
+  private func shadowEvents() -> @LoopActor (Event) -> Bool {
+    let counter = metrics.counter(
+      "countersign_shadow_events_total", "Events that nobody was told, because their publisher is in shadow mode.")
+    return { [weak self] event in
+      guard self?.publishers.audience.inShadow.contains(event.publisherId) == true else { return false }
+      counter.count()
+      return true
+    }
   }
 
   /// What takes events out of the outbox in a role that makes no commits.

@@ -13,7 +13,7 @@ protocol NotificationLedger {
   func putOff(_ keys: [NotificationKey]) async throws
   /// Notes that notifications are done that are about no purchase, and tells their notices.
   func finish(
-    _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+    _ keys: [NotificationKey], telling notices: [NotificationNotice], audience: EventAudience, now: Int64,
     traceparent: String?
   ) async throws -> NotificationStore.Finished
   /// Takes notifications that nobody has applied in time.

@@ -218,7 +218,7 @@ final class NotificationRuns: RoleService {
 
   private func finish(_ keys: [NotificationKey], _ notices: [NotificationNotice]) async throws {
     let finished = try await dependencies.ledger.finish(
-      keys, telling: notices, configured: context.publishers.withWebhooks, now: context.now(),
+      keys, telling: notices, audience: context.publishers.audience, now: context.now(),
       traceparent: context.tracer.begin().description)
     metrics.applied.add(Double(finished.told), "told")
     metrics.applied.add(Double(finished.stored), "stored")

@@ -65,7 +65,7 @@ struct RefundLook {
     let found = try await dependencies.purchase(request.purchase)
     guard let facts = found?.transactions[request.transactionId] else { return nil }
     return ConsumptionPolicy.answer(
-      about: facts, owner: request.customerId, due.consent, offers: publisher.offers, now: now)
+      about: facts, owner: request.customerId, due.consent, publisher: publisher, now: now)
   }
 
   private func send(_ answer: ConsumptionAnswer, _ request: RefundRequest) async -> RefundRequest {

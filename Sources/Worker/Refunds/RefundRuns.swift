@@ -135,7 +135,7 @@ extension RefundRuns.Dependencies {
       record: { try await requests.record($0, at: $1) },
       tell: { request, revision, event in
         try await requests.record(
-          request, at: revision, configured: context.publishers.withWebhooks, telling: event)
+          request, at: revision, audience: context.publishers.audience, telling: event)
       }, publish: { [outlet = parts.outlet] in outlet.publish($0) }, verification: parts.verification,
       places: { [places = parts.places] in places.of($0) }, rows: parts.rows, isReady: { ledger.isReady })
   }

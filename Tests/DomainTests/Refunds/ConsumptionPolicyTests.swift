@@ -10,11 +10,14 @@ struct ConsumptionPolicyTests {
 
   private func answer(
     _ facts: TransactionFacts, _ policy: ConsumptionPolicy = ConsumptionPolicy(.fromFacts), owner: CustomerId? = "me",
-    _ consent: Consent? = TestRefunds.consent, days: Int? = 30, now: Double = 15
+    _ consent: Consent? = TestRefunds.consent, days: Int? = 30, now: Double = 15,
+    mode: Publisher.Mode = .live
   ) -> ConsumptionAnswer? {
     let offer = Offer(id: "O", productIds: ["monthly", "pass", "coins"], accessDays: days, consumption: policy)
-    return ConsumptionPolicy.answer(
-      about: facts, owner: owner, consent, offers: OfferCatalog([offer]), now: T.at(now))
+    let publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([offer]),
+      mode: mode, webhooks: [])
+    return ConsumptionPolicy.answer(about: facts, owner: owner, consent, publisher: publisher, now: T.at(now))
   }
 
   private let subscription = TestPurchases.transaction(expires: 30)
@@ -25,6 +28,7 @@ struct ConsumptionPolicyTests {
     #expect(answer(subscription) == ConsumptionAnswer(.delivered, isSampleProvided: false))
     #expect(answer(subscription, ConsumptionPolicy()) == nil)
     #expect(answer(subscription, owner: nil) == nil)
+    #expect(answer(subscription, mode: .shadow) == nil)
     #expect(answer(subscription, ConsumptionPolicy(.fromFacts), nil) == nil)
     #expect(answer(subscription, ConsumptionPolicy(.fromFacts), R.refusal) == nil)
     #expect(answer(T.transaction("1", .consumable, "unknown")) == nil)

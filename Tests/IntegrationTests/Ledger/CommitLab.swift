@@ -32,12 +32,12 @@ final class CommitLab {
 
   /// Runs a body with a new ledger, and checks the ledger then.
   static func with(
-    workers count: Int = 1, connections: Int = 2, configured: Set<Int64> = [], isChecked: Bool = true,
+    workers count: Int = 1, connections: Int = 2, audience: EventAudience = [], isChecked: Bool = true,
     _ body: @LoopActor (CommitLab) async throws -> Void
   ) async throws {
     try await LedgerDatabase.with { endpoint in
       try await LedgerDatabase.client(endpoint) { try await Migration($0) { _ in }.run() }
-      let lab = CommitLab(endpoint, count, connections, configured)
+      let lab = CommitLab(endpoint, count, connections, audience)
       do {
         for client in lab.clients {
           client.start()
@@ -56,7 +56,7 @@ final class CommitLab {
     }
   }
 
-  private init(_ endpoint: PostgresEndpoint, _ count: Int, _ connections: Int, _ configured: Set<Int64>) {
+  private init(_ endpoint: PostgresEndpoint, _ count: Int, _ connections: Int, _ audience: EventAudience) {
     self.endpoint = endpoint
     var session = endpoint
     session.sessionSettings = Commits.sessionSettings
@@ -66,7 +66,7 @@ final class CommitLab {
         Commits(
           client,
           Commits.Settings(
-            connections: connections, now: { Self.now }, configured: { configured },
+            connections: connections, now: { Self.now }, audience: { audience },
             onFailure: { failures.all.append($0) })))
     }
   }

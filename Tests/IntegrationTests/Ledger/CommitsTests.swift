@@ -17,7 +17,7 @@ import Testing
 @LoopActor
 struct CommitsTests {
   @Test func `a new purchase is in every table`() async throws {
-    try await CommitLab.with(configured: [7]) { lab in
+    try await CommitLab.with(audience: [7]) { lab in
       let request = try CommitLab.request("s1", "me", "1", of: "1")
       let done = try await lab.workers[0].finalize(request)
       #expect(done.code == .purchaseSynchronized && done.version == 1)
@@ -51,6 +51,15 @@ struct CommitsTests {
     try await CommitLab.with { lab in
       _ = try await lab.workers[0].finalize(CommitLab.request("s1", "me", "1", of: "1"))
       #expect(try await lab.number("SELECT count(*) FROM outbox") == 2)
+      #expect(try await lab.number("SELECT count(*) FROM deliveries") == 0)
+    }
+  }
+
+  @Test func `in shadow mode the ledger has the events and owes them to nobody`() async throws {
+    try await CommitLab.with(audience: EventAudience(withWebhooks: [7], inShadow: [7])) { lab in
+      _ = try await lab.workers[0].finalize(CommitLab.request("s1", "me", "1", of: "1"))
+      #expect(try await lab.number("SELECT count(*) FROM events") == 2)
+      #expect(try await lab.number("SELECT count(*) FROM outbox") == 0)
       #expect(try await lab.number("SELECT count(*) FROM deliveries") == 0)
     }
   }

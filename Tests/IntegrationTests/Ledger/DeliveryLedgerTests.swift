@@ -35,7 +35,7 @@ struct DeliveryLedgerTests {
     func event(_ id: EventId = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
       let event = DeliveryLedgerTests.event(id, publisher: publisher)
       _ = try await ledger.run(
-        Event.tell([event], configured: [event.publisherId]) + [Event.confirmed([event.id])])
+        Event.tell([event], audience: [event.publisherId]) + [Event.confirmed([event.id])])
       return try Delivery(event, endpointId: nil)
     }
 

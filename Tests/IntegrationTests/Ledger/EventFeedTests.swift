@@ -58,7 +58,7 @@ struct EventFeedTests {
   }
 
   private func tell(_ client: PostgresClient, _ events: Event...) async throws {
-    _ = try await EventWriter(client).write(events, configured: []).takeEvents()
+    _ = try await EventWriter(client).write(events, audience: []).takeEvents()
   }
 
   /// Reads until nothing is left.
@@ -108,7 +108,7 @@ struct EventFeedTests {
   @Test func `a later commit does not let a reader pass an earlier one that is still open`() async throws {
     try await with { client in
       let open = try await OpenTransaction(client) { transaction in
-        _ = try await transaction.query(Event.tell([Self.event("1")], configured: []))
+        _ = try await transaction.query(Event.tell([Self.event("1")], audience: []))
       }
       try await tell(client, Self.event("2"))
       try await tell(client, Self.event("3"))
@@ -136,7 +136,7 @@ struct EventFeedTests {
           _ = try await transaction.query(PostgresQuery(PostgresStatement("mark", "INSERT INTO marks VALUES (1)")))
           written.put(false)
           _ = try await late.wait(for: 1)
-          _ = try await transaction.query(Event.tell([Self.event("late")], configured: []))
+          _ = try await transaction.query(Event.tell([Self.event("late")], audience: []))
           written.put(true)
           _ = try await late.wait(for: 2)
           _ = try await transaction.commit([])
@@ -160,7 +160,7 @@ struct EventFeedTests {
   @Test func `a rolled-back event is never read, and holds nobody back then`() async throws {
     try await with { client in
       let open = try await OpenTransaction(client) { transaction in
-        _ = try await transaction.query(Event.tell([Self.event("1")], configured: []))
+        _ = try await transaction.query(Event.tell([Self.event("1")], audience: []))
       }
       try await tell(client, Self.event("2"))
       await open.rollBack()
@@ -185,13 +185,13 @@ struct EventFeedTests {
           begun.put(true)
           _ = try await goOn.wait(for: 1)
           _ = try await transaction.query(two)
-          _ = try await transaction.commit(Event.tell([Self.event("a", version: 2)], configured: []))
+          _ = try await transaction.commit(Event.tell([Self.event("a", version: 2)], audience: []))
         }
       }
       _ = try await begun.wait(for: 1)
       _ = try await client.transaction { transaction in
         _ = try await transaction.query(two)
-        _ = try await transaction.commit(Event.tell([Self.event("b", version: 1)], configured: []))
+        _ = try await transaction.commit(Event.tell([Self.event("b", version: 1)], audience: []))
       }
       goOn.put(true)
       try await second.value
@@ -221,7 +221,7 @@ struct EventFeedTests {
                 let version = try await transaction.query(PostgresQuery(raise, [.int32(key)]))[0].int64("version")
                 let id = "\(writer).\(round)"
                 _ = try await transaction.query(
-                  Event.tell([Self.event("\(key)|\(id)", version: version)], configured: []))
+                  Event.tell([Self.event("\(key)|\(id)", version: version)], audience: []))
                 for _ in 0..<late { _ = try await transaction.query(nothing) }
                 if isAbandoned { throw Abandoned() }
                 _ = try await transaction.commit([])

@@ -18,7 +18,7 @@ struct OwedDeliveryTests {
   /// Writes an event as a worker does that knows no endpoints of the publisher.
   private func event(_ bench: Bench) async throws -> Delivery {
     let event = DeliveryLedgerTests.event("evt_1")
-    _ = try await bench.ledger.run(Event.tell([event], configured: []) + [Event.confirmed([event.id])])
+    _ = try await bench.ledger.run(Event.tell([event], audience: []) + [Event.confirmed([event.id])])
     #expect(try await bench.rows() == [])
     return try Delivery(event, endpointId: nil)
   }

@@ -24,7 +24,7 @@ struct OwedEventsTests {
         let events = ids.enumerated().map { number, id in
           Event(id: id, publisherId: 7, topic: "t", version: 1, time: Int64(number), body: Array("{}".utf8))
         }
-        _ = try await client.run(Event.tell(events, configured: []))
+        _ = try await client.run(Event.tell(events, audience: []))
         try await body(client, OwedEvents(client))
       }
     }

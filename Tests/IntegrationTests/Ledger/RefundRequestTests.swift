@@ -75,7 +75,7 @@ struct RefundRequestTests {
 
   /// Tells a request again, as a worker does.
   private func tell(_ next: RefundRequest, _ due: DueRefundRequest, _ ledger: PostgresClient) async throws -> Event? {
-    try await RefundRequests(ledger).record(next, at: due.revision, configured: []) {
+    try await RefundRequests(ledger).record(next, at: due.revision, audience: []) {
       Event(of: $0, offerId: "S1", version: 1, time: CommitLab.now, traceparent: nil, again: due.revision)
     }.taken()?.first
   }

@@ -45,10 +45,10 @@ extension Optional where Wrapped == Told {
 extension NotificationStore {
   /// Finishes notifications, and takes the events of their notices.
   func finishing(
-    _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64> = []
+    _ keys: [NotificationKey], telling notices: [NotificationNotice], audience: EventAudience = []
   ) async throws -> (events: [Event], told: Int, stored: Int, cut: [NotificationNotice]) {
     let finished = try await finish(
-      keys, telling: notices, configured: configured, now: CommitLab.now, traceparent: nil)
+      keys, telling: notices, audience: audience, now: CommitLab.now, traceparent: nil)
     let (told, stored, cut) = (finished.told, finished.stored, finished.cut)
     return (finished.takeTold().takeEvents(), told, stored, cut)
   }

@@ -189,12 +189,12 @@ struct UpdateTests {
       ]
       let keys = (notices.map(\.uuid) + ["test"]).map { NotificationKey(publisherId: 7, uuid: $0) }
       _ = try await store.keep(keys.map { Self.notification($0.uuid.text) })
-      let finished = try await store.finishing(keys, telling: notices, configured: [7])
+      let finished = try await store.finishing(keys, telling: notices, audience: [7])
       #expect(finished.told == 4 && finished.stored == 1)
       let events = finished.events
       #expect(events.map(\.topic) == Array(repeating: EventTopic.consentRescinded, count: 4))
       #expect(events.map(\.customerId) == ["me", nil, nil, nil])
-      let again = try await store.finishing(keys, telling: notices, configured: [7])
+      let again = try await store.finishing(keys, telling: notices, audience: [7])
       #expect(again.events.isEmpty && again.told == 0 && again.stored == 0)
       #expect(try await store.open(keys).isEmpty)
       let ids = events.map { "'\($0.id)'" }.joined(separator: ",")

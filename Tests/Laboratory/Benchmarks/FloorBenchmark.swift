@@ -28,7 +28,7 @@ struct FloorBenchmark {
     commits = Commits(
       ledger,
       Commits.Settings(
-        connections: Self.connections, now: { unixMilliseconds() }, configured: { [Backend.publisher] }))
+        connections: Self.connections, now: { unixMilliseconds() }, audience: { [Backend.publisher] }))
   }
 
   /// Prints a line when the measurement begins and when it ends, for the caller's own measurements.

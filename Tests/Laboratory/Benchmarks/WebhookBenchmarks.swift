@@ -63,7 +63,7 @@ struct WebhookBenchmarks {
     }
     for start in stride(from: 0, to: events.count, by: 500) {
       let some = Array(events[start..<min(start + 500, events.count)])
-      _ = try await ledger.run(Event.tell(some, configured: [Backend.publisher]) + [Event.confirmed(some.map(\.id))])
+      _ = try await ledger.run(Event.tell(some, audience: [Backend.publisher]) + [Event.confirmed(some.map(\.id))])
     }
     await ledger.stop()
   }

@@ -114,6 +114,8 @@ struct PublisherTests: PublisherSuite {
     let bytes = try #require(Hex.decode("6ba7b8109dad11d180b400c04fd430c8"))
     #expect(derived == .appAccountToken(derivation: .uuidV5(namespace: bytes)))
     #expect(try publisher(#""migrating": true"#).isMigrating)
+    #expect(try publisher(#""mode": "shadow""#).audience.inShadow.count == 1)
+    #expect(try publisher(#""mode": "live""#).audience.inShadow.isEmpty)
   }
 
   @Test(arguments: [
@@ -121,6 +123,7 @@ struct PublisherTests: PublisherSuite {
     ("ownership.restore", #""ownership": {"restore": "yes"}"#),
     ("ownership.tokenNamespace", #""ownership": {"tokenNamespace": "example.com"}"#),
     ("ownership.tokenNamespace", #""ownership": {"tokenNamespace": 7}"#), ("migrating", #""migrating": "true""#),
+    ("mode", #""mode": "silent""#),
   ])
   func wrongOwnership(key: String, members: String) throws {
     let mistakes = try mistakes(members)

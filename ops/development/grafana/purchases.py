@@ -121,5 +121,7 @@ DASHBOARD = Dashboard(
             Panel("Events that tell less", "They would have had more than 64 KiB.", [
                 Query(rate("countersign_reduced_events_total", "topic"), "{{topic}}")], unit="ops",
                 others=("CountersignEventReduced",)),
+            Panel("Events that nobody is told", "Their publishers are in shadow mode.", [
+                Query(rate("countersign_shadow_events_total"), "kept")], unit="ops"),
         ]),
     ])

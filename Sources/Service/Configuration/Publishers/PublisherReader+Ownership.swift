@@ -86,4 +86,12 @@ extension PublisherReader {
       "migrating", false,
       "`true`: the publisher's purchases are being moved here, so transfers are refused with `SK2C0005`.")
   }
+
+  /// Whom the publisher's events are told.
+  func mode() -> Publisher.Mode {
+    reader.choice(
+      "mode", Publisher.Mode.live,
+      "`live`: subscribers and webhook endpoints get the publisher's events; `shadow`: nobody gets them, and Apple gets "
+        + "no answers from facts.")
+  }
 }

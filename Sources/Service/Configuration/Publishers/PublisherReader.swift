@@ -47,8 +47,8 @@ struct PublisherReader {
       id: id, customers: customers, tokenHashes: tokenHashes, tokens: tokens,
       customerTokens: customerTokens, apps: elements.apps.compactMap(app),
       offers: OfferCatalog(elements.offers.map(offer)), sandboxAccess: sandboxAccess,
-      ownership: ownership, isMigrating: isMigrating(), doors: doors(ownership, customers, customerTokens),
-      grantWhileAppleIsAway: grantWhileAppleIsAway(),
+      ownership: ownership, isMigrating: isMigrating(), mode: mode(),
+      doors: doors(ownership, customers, customerTokens), grantWhileAppleIsAway: grantWhileAppleIsAway(),
       notifications: notifications(), webhooks: elements.webhooks.map(webhook))
   }
 
