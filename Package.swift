@@ -141,13 +141,13 @@ let package = Package(
     library(
       "Simulator", "Simulator", exclude: ["HTTP2Server"],
       ["Crypto", "EventLoop", "Formats", "HTTP", "HTTP2Server", "HTTPClient", "JSON", "Observability"]),
+    library("Import", "Import", ["Crypto", "Domain", "Formats", "JSON"]),
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
-        "Gateway",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
-        "Postgres", "Redis", "Service", "Simulator", "Worker",
+        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
+        "Formats", "Gateway", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "Notifier", "Observability", "Postgres", "Redis", "Service", "Simulator", "Worker",
       ]),
 
     // Beside the tests: what runs, breaks and measures whole fleets. No target above this line needs it.
@@ -192,6 +192,7 @@ let package = Package(
         "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Observability", "RoleSupport",
         "TestSupport",
       ]),
+    tests("ImportTests", ["Domain", "DomainSupport", "Import", "JSON"]),
     tests("MessagingTests", ["AMQP", "Crypto", "Domain", "Formats", "JSON", "Messaging"]),
     tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
     tests("LedgerTests", ["Crypto", "Domain", "Formats", "JSON", "Ledger", "Postgres"]),

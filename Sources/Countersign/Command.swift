@@ -58,6 +58,9 @@ struct Command: Sendable {
     Command(
       name: "export", summary: "writes all of a publisher as JSON lines, or a view for analysts as CSV",
       arguments: ExportCommand.usage, run: ExportCommand.run),
+    Command(
+      name: "import", summary: "registers the purchases of a file in bulk, and tells what became of each",
+      arguments: ImportCommand.usage, run: ImportCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),

@@ -284,7 +284,7 @@ struct FaultTests {
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "newer gateway")
       let channel = try await connection.openChannel()
       try await channel.enableConfirms()
-      let body = Array(#"{"format":3,"anything":["else"]}"#.utf8)
+      let body = Array(#"{"format":4,"anything":["else"]}"#.utf8)
       try await channel.publish(
         AMQPMessage(
           exchange: "", routingKey: fleet.topology.jobs, messageID: "newer",

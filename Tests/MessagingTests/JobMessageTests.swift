@@ -73,7 +73,7 @@ struct JobMessageTests {
     ),
     (
       #"{"format":0,"synchronizationId":"a","publisherId":7,"customerId":"42","transactionId":"1","registeredAt":5}"#,
-      "format 0, expected 1 to 2"
+      "format 0, expected 1 to 3"
     ),
     (
       #"{"format":1,"synchronizationId":"a","publisherId":7,"customerId":"42","transactionId":"x","registeredAt":5}"#,
@@ -84,15 +84,15 @@ struct JobMessageTests {
     #expect(reason(body) == expected)
   }
 
-  @Test(arguments: [#"{"format":3}"#, #"{"customerId":"seven","format":3,"transactionId":{}}"#])
+  @Test(arguments: [#"{"format":4}"#, #"{"customerId":"seven","format":4,"transactionId":{}}"#])
   func aJobOfANewerFormatIsNotMalformed(body: String) {
-    #expect(throws: JobMessage.Unreadable.newer(Job.NewerFormat(format: 3))) {
+    #expect(throws: JobMessage.Unreadable.newer(Job.NewerFormat(format: 4))) {
       try JobMessage.read(delivery(Array(body.utf8), headers: ["countersign-attempt": -7]), doors: DoorCatalog())
     }
   }
 
   @Test func puttingOffKeepsEverythingOfOurs() {
-    let body = Array(#"{"format":3,"new":true}"#.utf8)
+    let body = Array(#"{"format":4,"new":true}"#.utf8)
     var headers: [String: AMQPValue] = [
       "countersign-attempt": 4, "countersign-new": "x", "countersign-odd": .other, "x-death": .other,
       "traceparent": "00-t",

@@ -389,7 +389,7 @@ struct JobRunTests {
   }
 
   @Test func `a job of a newer format goes round until a newer worker takes it, and Redis is not asked`() async {
-    let body = Array(#"{"format":3,"everything":"else"}"#.utf8)
+    let body = Array(#"{"format":4,"everything":"else"}"#.utf8)
     var headers: [String: AMQPValue] = ["countersign-attempt": 4, "traceparent": "00-t"]
     for (round, queue) in ["1000", "5000", "30000", "30000", "30000"].enumerated() {
       let delivery = DeliveryByValue(body, headers)

@@ -104,6 +104,7 @@ extension CommitState {
     settle(key, publisher, before: nil)
     guard let told = purchases[key] else { return }
     tellOwner(of: told, .transfer, publisher, traceparent)
+    if silence.hidesPurchase { return }
     tellUpdate(before, told, publisher, reason: .ownerChanged, traceparent: traceparent)
     tellDoors(before, told, publisher, traceparent: traceparent)
   }

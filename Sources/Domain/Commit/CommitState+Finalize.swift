@@ -5,6 +5,8 @@ extension CommitState {
   public mutating func finalize(_ request: FinalizationRequest) -> Finalized {
     let (job, firstEvent) = (request.job, changes.events.count)
     let known = purchase(of: request)
+    silence = Silence(job, known: known)
+    defer { silence = .none }
     var isNews = false
     if case .evidence(let key, let pieces) = request.basis { isNews = merge(pieces, into: key) }
     if let known, settleProvision(of: known.key, request.basis) { isNews = true }
@@ -37,15 +39,19 @@ extension CommitState {
       transactionId: job.transactionId, kind: job.kind, status: .finalized,
       result: result, version: now?.version ?? 0, finalizedAt: self.now, traceparent: job.traceparent)
     changes.synchronizations.append(synchronization)
-    if let event = Event(of: synchronization) { changes.events.append(event) }
+    if !silence.hidesSynchronization, let event = Event(of: synchronization) { changes.events.append(event) }
     // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
     if let publisher = request.publisher {
       tell(before?.owner, now?.owner, request)
-      if isNews, let known, let now {
+      if isNews, !silence.hidesPurchase, let known, let now {
         tellUpdates(known, now, publisher, reason: nil, traceparent: job.traceparent)
       }
-      tellDoors(
-        known, now, publisher, job: job, result: result, isNews: isNews, traceparent: job.traceparent)
+      if !silence.hidesPurchase {
+        let named = silence.hidesSynchronization ? nil : job
+        tellDoors(
+          known, now, publisher, job: named, result: named == nil ? nil : result, isNews: isNews,
+          traceparent: job.traceparent)
+      }
       for key in followers { tellFollower(key, publisher, traceparent: job.traceparent) }
     }
     return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
@@ -116,7 +122,7 @@ extension CommitState {
     var decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
       provesBySignedTransaction: job.signedPurchase == purchase.key,
-      policy: publisher.ownership(through: job.door),
+      policy: job.imported == nil ? publisher.ownership(through: job.door) : .imported,
       givesAccess: ownerHasAccess(purchase, request))
     // A receipt is kept for years. Through a door it moves only what gives its new owner access, and lasts: a vendor's
     // webhook would let the publisher credit a consumable again.

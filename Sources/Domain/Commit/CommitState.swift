@@ -19,6 +19,8 @@ public struct CommitState: Sendable {
   public internal(set) var changes = Changes()
   /// Milliseconds since 1970.
   public let now: Int64
+  /// What the finalization under way does not tell.
+  var silence = Silence.none
   /// Numbers for new ownerships that are left.
   public private(set) var subscriptionIds: [Int64]
   private let known: Set<PurchaseKey>
@@ -333,7 +335,7 @@ public struct CommitState: Sendable {
     record.told = present.map(\.told)
     customers[customer] = record
     changes.customers.insert(customer)
-    changes.events += differences.map {
+    changes.events += differences.filter(silence.tells).map {
       Event(
         of: $0, customer: customer, version: record.version, cause: cause, time: now, traceparent: traceparent)
     }

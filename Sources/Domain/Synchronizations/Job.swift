@@ -4,9 +4,10 @@ public import JSON
 /// Everything that a worker needs to run a synchronization. It is complete, so that a job survives the loss of Redis.
 public struct Job: Sendable, Equatable {
   /// The newest version of the body that this code writes and reads.
-  public static let currentFormat = 2
+  public static let currentFormat = 3
 
-  /// The version of the body: 2 for a job of a door, whose members older workers do not know, otherwise 1.
+  /// The version of the body: 3 for a job of an import, and 2 for one of a door, whose members older workers do not
+  /// know; otherwise 1.
   public private(set) var format: Int
   public let synchronizationId: SynchronizationId
   public let publisherId: Int64
@@ -24,6 +25,8 @@ public struct Job: Sendable, Equatable {
   public let tokenName: String?
   /// The door that it came through; `nil` for our own API.
   public let door: Door?
+  /// How it ends, if it is of an import; `nil` for any other job.
+  public let imported: Import?
   /// What the client told about the purchase besides.
   public private(set) var attributes: PurchaseAttributes?
   /// The offer that the client wants; the product must give it. `nil` takes the product's offer, whichever it is.
@@ -49,11 +52,11 @@ public struct Job: Sendable, Equatable {
   public init(
     synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
     kind: Kind = .registration, lane: JobLane = .usual, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
-    tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil,
+    tokenName: String? = nil, door: Door? = nil, imported: Import? = nil, attributes: PurchaseAttributes? = nil,
     requestedOfferId: OfferId? = nil, replyTo: String? = nil, ipAddress: String? = nil, registeredAt: Int64,
     traceparent: String? = nil
   ) {
-    format = door == nil ? 1 : 2
+    format = imported != nil ? 3 : door != nil ? 2 : 1
     self.synchronizationId = synchronizationId
     self.publisherId = publisherId
     self.customerId = customerId
@@ -64,6 +67,7 @@ public struct Job: Sendable, Equatable {
     self.isByCustomer = isByCustomer
     self.tokenName = tokenName
     self.door = door
+    self.imported = imported
     self.attributes = attributes
     self.requestedOfferId = requestedOfferId
     self.replyTo = replyTo
@@ -131,6 +135,9 @@ public struct Job: Sendable, Equatable {
     self.door = door.flatMap(doors.door(named:))
     // A newer process knows more doors, with other rules.
     if door != nil, self.door == nil { throw NewerFormat(format: version + 1) }
+    let imported = try members.string("imported")
+    self.imported = imported.flatMap(Import.init)
+    if imported != nil, self.imported == nil { throw NewerFormat(format: version + 1) }
     attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8), limits: .own)) }
     requestedOfferId = try members.string("requestedOfferId").map(OfferId.init(_:))
     replyTo = try members.string("replyTo")
@@ -162,6 +169,7 @@ public struct Job: Sendable, Equatable {
       writer.member("customerId", customerId)
       writer.member("door", door?.rawValue)
       writer.member("format", Int64(format))
+      writer.member("imported", imported?.rawValue)
       writer.member("ipAddress", ipAddress)
       writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)

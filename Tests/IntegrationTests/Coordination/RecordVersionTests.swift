@@ -152,7 +152,7 @@ struct RecordVersionTests {
   @Test func `the sweep leaves newer records and newer jobs to a newer worker`() async throws {
     try await with { (redis, prefix) async throws in
       let at = CoordinationOnRedis(redis, prefix: prefix)
-      let newer = #"{"format":3,"transactionId":["100"]}"#
+      let newer = #"{"format":4,"transactionId":["100"]}"#
       for (id, fields) in [
         ("record", ["recordVersion", "2", "status", "processing", "job", newer]), ("other", ["recordVersion", "2"]),
         ("job", ["status", "processing", "job", newer]), ("broken", ["status", "processing", "job", "{"]),

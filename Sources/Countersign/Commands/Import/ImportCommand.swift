@@ -1,0 +1,189 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import Formats
+import FoundationEssentials
+import Glibc
+import Import
+import JSON
+import Ledger
+import Postgres
+import Service
+
+/// `countersign import`: registers the purchases of a file in bulk, and tells what became of each.
+///
+/// The whole file is checked first. The import keeps no state of its own: the id of each row's synchronization follows
+/// from the row, so the ledger knows what is done (decision 0053).
+@LoopActor
+struct ImportCommand {
+  nonisolated static let usage =
+    "--config FILE --publisher ID --from plain|revenuecat|iaptic|cleeng FILE [--dry-run] [--share 0.3] [--tell] "
+    + "[--skip-problems] [--round N] [--report FILE] [--json]"
+
+  private let options: ImportOptions
+  private let configuration: LoadedConfiguration
+  private let file: ImportFile
+  private let plan: ImportPlan
+
+  static func run(_ arguments: [String]) async -> Int32 {
+    let (options, configuration): (ImportOptions, LoadedConfiguration)
+    do {
+      let (found, rest) = try ImportOptions.read(arguments)
+      (options, configuration) = (found, try LoadedConfiguration(rest, command: "import"))
+      guard let publisher = configuration.publishers[options.publisher] else {
+        throw UsageError(description: "countersign import: no publisher \(options.publisher) in the configuration")
+      }
+      guard !publisher.apps.isEmpty else {
+        throw UsageError(
+          description: "countersign import: publisher \(options.publisher) has no app, so Apple cannot be asked; "
+            + "add one to its file")
+      }
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    do {
+      let bytes = try Data(contentsOf: URL(filePath: options.file))
+      let file = ImportFile(Array(bytes), preset: options.preset)
+      let rate =
+        AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * configuration.settings.appStore.budgetScale
+      let plan = ImportPlan(rows: file.rows.count, callsPerSecond: rate, share: options.share)
+      return await ImportCommand(options: options, configuration: configuration, file: file, plan: plan).run()
+    } catch {
+      complain("countersign import: cannot read \(options.file): \(error)")
+      return 2
+    }
+  }
+
+  private func run() async -> Int32 {
+    let isUsable = file.problems.isEmpty || options.skipsProblems
+    if options.isDryRun || !isUsable { tellPlan() }
+    if options.isDryRun { return file.problems.isEmpty ? 0 : 1 }
+    guard isUsable else {
+      complain(
+        "countersign import: nothing is imported, because \(file.problems.count) rows cannot work; mend the file, or "
+          + "leave these rows out with --skip-problems")
+      return 1
+    }
+    do {
+      let report = try options.report.map { try ExportOutput(file: $0 + ".part", flags: O_TRUNC) } ?? .standard
+      let summary = try await imported(to: report)
+      try report.finish()
+      if let name = options.report, rename(name + ".part", name) != 0 {
+        throw ExportOutput.Failure("rename", name + ".part")
+      }
+      tell(summary)
+      return 0
+    } catch {
+      complain(error, by: "import")
+      complain("to go on, run the same command again")
+      return 1
+    }
+  }
+
+  private func imported(to report: ExportOutput) async throws -> ImportSummary {
+    let postgres = await PostgresClient.opened(
+      try PostgresEndpoint(configuration.settings.ledger, name: "countersign import"))
+    do {
+      try await SchemaCheck(postgres).pass(within: .seconds(30))
+      let run = await ImportRun(options, configuration, file.rows, pace: plan.rowsPerSecond, postgres)
+      do {
+        let results = try await run.results()
+        let summary = try await write(results, to: report, postgres)
+        await run.stop()
+        await postgres.stop()
+        return summary
+      } catch {
+        await run.stop()
+        throw error
+      }
+    } catch {
+      await postgres.stop()
+      throw error
+    }
+  }
+
+  // MARK: The report
+
+  private func write(
+    _ results: [SynchronizationId: SynchronizationResult], to report: ExportOutput, _ postgres: PostgresClient
+  ) async throws -> ImportSummary {
+    var summary = ImportSummary()
+    let reader = PurchaseReader(postgres)
+    var rest = file.rows[...]
+    while !rest.isEmpty {
+      let rows = rest.prefix(500)
+      rest = rest.dropFirst(rows.count)
+      let some = rows.compactMap { row in results[row.synchronizationId(round: options.round)].map { (row, $0) } }
+      let purchases = try await reader.purchases(Array(Set(some.compactMap { key(of: $0.1) })))
+      let now = unixMilliseconds()
+      var lines: [UInt8] = []
+      for (row, result) in some {
+        let imported = ImportedRow(row, result, key(of: result).flatMap { purchases[$0] })
+        summary.count(imported, now: now)
+        lines += imported.line(now: now)
+      }
+      try report.write(lines)
+    }
+    return summary
+  }
+
+  private func key(of result: SynchronizationResult) -> PurchaseKey? {
+    guard let original = result.originalTransactionId, let environment = result.environment else { return nil }
+    return PurchaseKey(publisherId: options.publisher, environment: environment, originalTransactionId: original)
+  }
+
+  /// Tells the end on standard error: standard output may have the report.
+  private func tell(_ summary: ImportSummary) {
+    if options.isJSON {
+      return complain(
+        jsonLine { json in
+          json.member("rows", Int64(summary.rows))
+          json.member("withAccess", Int64(summary.withAccess))
+          json.member("conflicts", Int64(summary.conflicts))
+          json.member("different", Int64(summary.different))
+          json.member("repeated", Int64(file.repeated))
+          json.member("otherStores", Int64(file.otherStores))
+          json.member("problems", Int64(file.problems.count))
+        })
+    }
+    for (code, count) in summary.results.sorted(by: { $0.key < $1.key }) { complain("\(code): \(count) rows") }
+    complain(
+      "\(summary.rows) rows are imported: \(summary.withAccess) give access, \(summary.conflicts) belong to another "
+        + "customer, \(summary.different) differ from the file")
+  }
+
+  // MARK: The plan
+
+  private func tellPlan() {
+    for problem in file.problems {
+      say(
+        options.isJSON
+          ? jsonLine { json in
+            json.member("line", Int64(problem.line))
+            json.member("problem", problem.cause)
+            json.member("remedy", problem.remedy)
+          } : "\(problem)")
+    }
+    guard options.isDryRun else { return }
+    if options.isJSON {
+      return say(
+        jsonLine { json in
+          json.member("rows", Int64(plan.rows))
+          json.member("fewestCalls", Int64(plan.fewestCalls))
+          json.member("mostCalls", Int64(plan.mostCalls))
+          json.member("seconds", plan.seconds)
+          json.member("repeated", Int64(file.repeated))
+          json.member("otherStores", Int64(file.otherStores))
+          json.member("problems", Int64(file.problems.count))
+        })
+    }
+    say(
+      "\(plan.rows) purchases to verify; \(file.repeated) rows repeat others, \(file.otherStores) are of other stores")
+    say("\(file.problems.count) rows cannot work")
+    say(
+      "\(plan.fewestCalls) to \(plan.mostCalls) calls to Apple, at \(options.share) of the budget about "
+        + "\(ImportProgress.time(plan.seconds))")
+  }
+}

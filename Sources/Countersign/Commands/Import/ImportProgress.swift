@@ -1,0 +1,32 @@
+import EventLoop
+
+/// Tells on standard error how far an import is, every ten seconds.
+@LoopActor
+final class ImportProgress {
+  private let isTold: Bool
+  private let rows: Int
+  private let began = ContinuousClock.now
+  private var toldAt = ContinuousClock.now
+  /// Rows that an earlier run had done.
+  private let before: Int
+
+  init(rows: Int, before: Int, isTold: Bool) { (self.rows, self.before, self.isTold) = (rows, before, isTold) }
+
+  func tell(done: Int) {
+    guard isTold, ContinuousClock.now - toldAt >= .seconds(10) else { return }
+    toldAt = .now
+    let seconds = max(1, (toldAt - began).components.seconds)
+    let now = max(0, done - before)
+    let left = now == 0 ? "unknown" : Self.time(Int64(rows - done) * seconds / Int64(now))
+    complain("\(done) of \(rows) rows, \(now / Int(seconds)) a second, time left: \(left)")
+  }
+
+  /// A time in the two largest units.
+  nonisolated static func time(_ seconds: Int64) -> String {
+    switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7200: "\(seconds / 60) min"
+    default: "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/// Whose export a file is: which columns have what. docs/how-to/import-purchases.md has a section for each.
+public enum ImportPreset: String, Sendable, CaseIterable {
+  /// A table of one's own.
+  case plain
+  case revenuecat, iaptic, cleeng
+
+  /// What a column has.
+  enum Field: CaseIterable {
+    case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store
+  }
+
+  /// The names of the columns that have a field. The first one with a value counts.
+  func names(of field: Field) -> [StaticString] {
+    switch self {
+    case .plain: Self.plainNames(field)
+    case .revenuecat:
+      switch field {
+      case .customer: ["rc_original_app_user_id"]
+      case .transaction: ["store_transaction_id"]
+      case .original: ["original_store_transaction_id"]
+      case .purchasedAt: ["start_time"]
+      case .expiresAt: ["effective_end_time", "end_time"]
+      case .store: ["store"]
+      case .signed, .receipt, .offer, .vendorId: []
+      }
+    case .iaptic:
+      switch field {
+      case .customer: ["applicationUsername"]
+      case .transaction: ["transactionId"]
+      case .original: ["purchaseId", "originalTransactionId"]
+      case .purchasedAt: ["purchaseDate"]
+      case .expiresAt: ["expirationDate"]
+      case .store: ["platform"]
+      case .signed, .receipt, .offer, .vendorId: []
+      }
+    case .cleeng:
+      switch field {
+      case .customer: ["customerId"]
+      case .transaction: ["transactionId"]
+      case .original: ["originalTransactionId"]
+      case .offer: ["offerId"]
+      case .purchasedAt: ["createdAt"]
+      case .expiresAt: ["expiresAt"]
+      case .vendorId: ["subscriptionId"]
+      case .store: ["paymentMethod"]
+      case .signed, .receipt: []
+      }
+    }
+  }
+
+  private static func plainNames(_ field: Field) -> [StaticString] {
+    switch field {
+    case .customer: ["customer_id"]
+    case .transaction: ["transaction_id"]
+    case .original: ["original_transaction_id"]
+    case .signed: ["signed_transaction"]
+    case .receipt: ["app_receipt"]
+    case .offer: ["offer"]
+    case .purchasedAt: ["purchased_at"]
+    case .expiresAt: ["expires_at"]
+    case .vendorId: ["vendor_id"]
+    case .store: []
+    }
+  }
+
+  /// Whether a store, as the vendor names it, is Apple's.
+  func isApple(_ store: String) -> Bool {
+    ["app_store", "mac_app_store", "apple", "ios-appstore", "ios", "itunes"].contains(store.lowercased())
+  }
+
+  /// An id without what the vendor puts before it: iaptic writes `apple:1000000001`.
+  func bare(_ id: String) -> String {
+    self == .iaptic && id.hasPrefix("apple:") ? String(id.dropFirst("apple:".count)) : id
+  }
+}

@@ -1,0 +1,52 @@
+public import Domain
+
+/// A row of a file that can be imported: a customer and a purchase.
+public struct ImportRow: Sendable, Equatable {
+  /// The line of the file on which it begins.
+  public let line: Int
+  public let customerId: CustomerId
+  /// What Apple is asked about: a transaction of the purchase, or its original one.
+  public let transactionId: TransactionId
+  /// What the file says besides.
+  public let claim: Claim
+
+  /// What a file claims about a purchase. The report compares it with what Apple says.
+  public struct Claim: Sendable, Equatable {
+    public var offerId: OfferId?
+    /// When it was bought, in milliseconds since 1970.
+    public var purchasedAt: Int64?
+    /// Until when there is access, in milliseconds since 1970.
+    public var expiresAt: Int64?
+    /// The vendor's own id.
+    public var vendorId: String?
+
+    /// Creates a claim.
+    public init(
+      offerId: OfferId? = nil, purchasedAt: Int64? = nil, expiresAt: Int64? = nil, vendorId: String? = nil
+    ) {
+      (self.offerId, self.purchasedAt, self.expiresAt) = (offerId, purchasedAt, expiresAt)
+      self.vendorId = vendorId
+    }
+  }
+
+  /// Creates a row.
+  public init(line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim()) {
+    (self.line, self.customerId, self.transactionId, self.claim) = (line, customerId, transactionId, claim)
+  }
+}
+
+/// Why a row cannot be imported, or the whole file.
+public struct ImportProblem: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The line of the file.
+  public let line: Int
+  public let cause: String
+  /// What a person can do about it.
+  public let remedy: String
+
+  /// Creates a problem.
+  public init(line: Int, _ cause: String, _ remedy: String) {
+    (self.line, self.cause, self.remedy) = (line, cause, remedy)
+  }
+
+  public var description: String { "line \(line): \(cause); \(remedy)" }
+}

@@ -1,0 +1,89 @@
+import EventLoop
+import Fleets
+import FoundationEssentials
+import Glibc
+import HTTP
+import ServerSupport
+import TestSupport
+import Testing
+
+/// `countersign import` into a running fleet, as a process that is killed.
+@Suite(
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct ImportCommandTests {
+  private let command = ["import", "--publisher", "\(RunningFleet.publisher)", "--from", "plain"]
+
+  /// An active subscription of the simulator's.
+  private func id(_ number: Int) -> String { "1000000\(100_000 + number)" }
+
+  private func write(_ rows: [String], to file: String) throws {
+    let text = "customer_id,transaction_id,offer\n" + rows.map { $0 + "\n" }.joined()
+    try Data(text.utf8).write(to: URL(filePath: file))
+  }
+
+  private func lines(_ file: String) throws -> [String] {
+    String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  @Test func `an import is killed, goes on, and tells nobody`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      // Two purchases have owners already.
+      #expect(try await fleet.putCustomer(9001).status < 300)
+      #expect(try await fleet.register(id(1), customer: 9001, id: "r1").status == 202)
+      #expect(try await fleet.register(id(2), customer: 9001, id: "r2").status == 202)
+      _ = try await fleet.finished(["r1", "r2"])
+      let before = (try await fleet.count("events"), try await fleet.count("synchronizations"))
+      let file = fleet.folder + "/rows.csv"
+      try write((1...300).map { "c\($0),\(id($0))," }, to: file)
+      // 50 rows a second.
+      let process = try ChildProcess(
+        fleet.executable, command + [file, "--share", "0.01", "--config", fleet.folder + "/countersign.json"],
+        output: fleet.folder + "/killed.log")
+      try await eventually("some rows are imported") { try await fleet.count("synchronizations") > before.1 + 20 }
+      process.send(SIGKILL)
+      #expect(try await process.ended() == -SIGKILL)
+      #expect(try await fleet.count("synchronizations") < before.1 + 300)
+
+      let report = fleet.folder + "/report.jsonl"
+      let told = try await fleet.command(command + [file, "--share", "1", "--report", report, "--json"])
+      #expect(told.contains(#""rows":300,"withAccess":298,"conflicts":2,"different":0"#), "\(told)")
+      let written = try lines(report)
+      #expect(written.count == 300)
+      #expect(written[0].contains(#""result":"PURCHASE_OWNED_BY_ANOTHER_CUSTOMER""#), "\(written[0])")
+      #expect(written[0].contains(#""customerId":"c1""#) && written[0].contains(#""owner":"9001""#))
+      #expect(written[2].contains(#""result":"PURCHASE_SYNCHRONIZED","accessGranted":true"#), "\(written[2])")
+      // Each row once, and no event of any.
+      #expect(try await fleet.count("synchronizations") == before.1 + 300)
+      #expect(try await fleet.count("events") == before.0)
+      #expect(try await fleet.count("outbox") == 0)
+      #expect(try await fleet.ledgerDifferences() == [])
+
+      // Again: nothing changes.
+      _ = try await fleet.command(command + [file, "--report", report])
+      #expect(try lines(report) == written)
+      #expect(try await fleet.count("synchronizations") == before.1 + 300)
+
+      // With --tell there are events.
+      try write(["t1,\(id(400)),"], to: file)
+      _ = try await fleet.command(command + [file, "--tell", "--report", report])
+      #expect(try await fleet.count("events") > before.0)
+    }
+  }
+
+  @Test func `a dry run calls nobody, and a wrong file leaves nothing behind`() async throws {
+    try await RunningFleet.with(["worker-1"]) { fleet in
+      let file = fleet.folder + "/rows.csv"
+      try write(["a,\(id(1)),", ",\(id(2)),", "b,x,"], to: file)
+      let refused = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command + [file]) }
+      #expect(refused?.description.contains("line 3: names no customer") == true, "\(String(describing: refused))")
+      #expect(refused?.description.contains("nothing is imported, because 2 rows cannot work") == true)
+      #expect(try await fleet.count("synchronizations") == 0)
+      try write((1...300).map { "c\($0),\(id($0))," }, to: file)
+      let plan = try await fleet.command(command + [file, "--dry-run", "--json"])
+      #expect(plan.contains(#""rows":300,"fewestCalls":300,"mostCalls":600"#), "\(plan)")
+      #expect(try await fleet.count("synchronizations") == 0)
+    }
+  }
+}
