@@ -61,6 +61,9 @@ struct Command: Sendable {
     Command(
       name: "import", summary: "registers the purchases of a file in bulk, and tells what became of each",
       arguments: ImportCommand.usage, run: ImportCommand.run),
+    Command(
+      name: "shadow", summary: "compares another system's view of customers' access with the ledger's",
+      arguments: ShadowCommand.usage, run: ShadowCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),

@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import FoundationEssentials
 import HTTP
 import ServerSupport
 import TestSupport
@@ -30,6 +31,20 @@ struct ShadowTests {
       #expect(try await fleet.count("outbox") == 0)
       #expect(try await fleet.count("deliveries") == 0)
       #expect(try await fleet.metric("worker-1", "countersign_shadow_events_total") == 2)
+
+      // The other system gives access to somebody whom nobody has registered, and not to this customer.
+      let file = fleet.folder + "/theirs.csv"
+      let rows = [
+        "customer_id,transaction_id,expires_at", "7,1000000000001,2020-01-01", "new,1000000000009,2099-01-01",
+      ]
+      let text = rows.map { $0 + "\n" }.joined()
+      try Data(text.utf8).write(to: URL(filePath: file))
+      let compared = try await fleet.command(
+        ["shadow", "compare", "--publisher", "\(RunningFleet.publisher)", "--from", "plain", file])
+      #expect(compared.contains(#""customerId":"7","verdict":"onlyHere""#), "\(compared)")
+      #expect(compared.contains(#""why":"subscriptionActive","originalTransactionId":"1000000000001""#), "\(compared)")
+      #expect(compared.contains(#""customerId":"new","verdict":"onlyThere""#), "\(compared)")
+      #expect(compared.contains(#""why":"unknownPurchase""#), "\(compared)")
 
       try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
       try await fleet.reloaded(Self.roles, times: 1)

@@ -1,0 +1,160 @@
+import Configuration
+import Domain
+import EventLoop
+import FoundationEssentials
+import Glibc
+import Import
+import JSON
+import Ledger
+import Postgres
+import Service
+
+/// `countersign shadow compare`: tells for which customers another system and the ledger disagree about access, and
+/// why. It reads the ledger and writes nothing there.
+@LoopActor
+struct ShadowCommand {
+  nonisolated static let usage =
+    "compare --config FILE --publisher ID --from plain|revenuecat|iaptic|cleeng FILE [--report FILE] [--json]"
+
+  private let options: ShadowOptions
+  private let publisher: Publisher
+  private let file: ImportFile
+  private let postgres: PostgresClient
+
+  static func run(_ arguments: [String]) async -> Int32 {
+    let (options, endpoint, publisher): (ShadowOptions, PostgresEndpoint, Publisher)
+    let file: ImportFile
+    do {
+      let (found, rest) = try ShadowOptions.read(arguments)
+      let configuration = try LoadedConfiguration(rest, command: "shadow")
+      guard let named = configuration.publishers[found.publisher] else {
+        throw UsageError(description: "countersign shadow: no publisher \(found.publisher) in the configuration")
+      }
+      (options, publisher) = (found, named)
+      endpoint = try PostgresEndpoint(configuration.settings.ledger, name: "countersign shadow")
+      let bytes: Data
+      do {
+        bytes = try Data(contentsOf: URL(filePath: options.file))
+      } catch {
+        throw UsageError(description: "countersign shadow: cannot read \(options.file): \(error)")
+      }
+      file = ImportFile(Array(bytes), preset: options.preset)
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    let postgres = await PostgresClient.opened(endpoint)
+    let command = ShadowCommand(options: options, publisher: publisher, file: file, postgres: postgres)
+    var status: Int32 = 0
+    do {
+      try await SchemaCheck(postgres).pass(within: .seconds(30))
+      try await command.compare()
+    } catch {
+      complain(error, by: "shadow")
+      status = 1
+    }
+    await postgres.stop()
+    return status
+  }
+
+  private func compare() async throws {
+    for problem in file.problems { complain("left out: \(problem)") }
+    let report = try options.report.map { try ExportOutput(file: $0 + ".part", flags: O_TRUNC) } ?? .standard
+    var summary = ComparisonSummary()
+    let rows = Dictionary(grouping: file.rows, by: \.customerId)
+    let customers = rows.keys.sorted { (rows[$0]?.first?.line ?? 0) < (rows[$1]?.first?.line ?? 0) }
+    for some in customers.chunks(of: Self.atOnce) {
+      var lines: [UInt8] = []
+      for customer in try await compared(some, rows) {
+        let now = unixMilliseconds()
+        let verdict = customer.verdict(now: now)
+        summary.count(verdict)
+        if verdict != .same { lines += customer.line(rules: publisher.accessRules(for: customer.customerId), now: now) }
+      }
+      try report.write(lines)
+    }
+    try await compareOthers(than: rows, &summary, report)
+    try report.finish()
+    if let name = options.report, rename(name + ".part", name) != 0 {
+      throw ExportOutput.Failure("rename", name + ".part")
+    }
+    tell(summary)
+  }
+
+  /// The most customers who are read at once.
+  private static let atOnce = 100
+
+  /// The customers whom the ledger knows, and the file does not.
+  private func compareOthers(
+    than rows: [CustomerId: [ImportRow]], _ summary: inout ComparisonSummary, _ report: ExportOutput
+  ) async throws {
+    let list = CustomerList(postgres, publisher: publisher.id)
+    var last: CustomerId?
+    while case let page = try await list.page(after: last, limit: Self.atOnce), let end = page.last {
+      last = end
+      var lines: [UInt8] = []
+      for customer in try await compared(page.filter { rows[$0] == nil }, [:]) {
+        let now = unixMilliseconds()
+        guard customer.verdict(now: now) == .onlyHere else { continue }
+        summary.countNotInFile()
+        lines += customer.line(rules: publisher.accessRules(for: customer.customerId), now: now)
+      }
+      try report.write(lines)
+    }
+  }
+
+  private func compared(
+    _ customers: [CustomerId], _ rows: [CustomerId: [ImportRow]]
+  ) async throws -> [ComparedCustomer] {
+    let holdings = Holdings(postgres)
+    let readings = customers.map { id in
+      let key = CustomerKey(publisherId: publisher.id, id: id)
+      return Task.immediate { @LoopActor in try await holdings.holdings(of: key) }
+    }
+    let named = customers.flatMap { rows[$0] ?? [] }.flatMap { keys($0) }
+    let purchases = named.isEmpty ? [:] : try await PurchaseReader(postgres).purchases(named)
+    var found: [ComparedCustomer] = []
+    for (id, reading) in zip(customers, readings) {
+      let held = try await reading.value
+      let own = (rows[id] ?? []).map { row in
+        ComparedCustomer.Row(
+          row,
+          keys(row).lazy.compactMap { purchases[$0] }.first
+            ?? held.purchases.first { $0.deciding.transactionId == row.transactionId })
+      }
+      let entitlements = Entitlements.of(
+        purchases: held.purchases, grants: held.grants, rules: publisher.accessRules(for: id), now: unixMilliseconds())
+      found.append(ComparedCustomer(id, own, entitlements))
+    }
+    return found
+  }
+
+  /// The purchases that a row may name: its id is an original one, of either environment.
+  private func keys(_ row: ImportRow) -> [PurchaseKey] {
+    [Environment.production, .sandbox].map {
+      PurchaseKey(
+        publisherId: publisher.id, environment: $0,
+        originalTransactionId: OriginalTransactionId(row.transactionId.text))
+    }
+  }
+
+  /// Tells the end on standard error: standard output may have the report.
+  private func tell(_ summary: ComparisonSummary) {
+    guard options.isJSON else { return complain(summary.text) }
+    complain(
+      jsonLine { json in
+        json.member("agree", Int64(summary.counts[.same] ?? 0))
+        json.member("notInFile", Int64(summary.notInFile))
+        json.member("onlyHere", Int64(summary.counts[.onlyHere] ?? 0))
+        json.member("onlyThere", Int64(summary.counts[.onlyThere] ?? 0))
+        json.member("problems", Int64(file.problems.count))
+      })
+  }
+}
+
+extension Array {
+  /// Pieces of a length, in their order.
+  fileprivate func chunks(of length: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: count, by: length).map { self[$0..<Swift.min($0 + length, count)] }
+  }
+}
