@@ -102,7 +102,7 @@ let package = Package(
       "Service", "Service", exclude: ["Configuration"],
       [
         "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
-        "Ledger", "Messaging", "Observability", "Postgres", "Redis",
+        "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Transport",
       ]),
 
     // The roles.
@@ -111,7 +111,6 @@ let package = Package(
       [
         "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
         "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
-        "Transport",
       ]),
     library(
       "Doors", "Doors",
@@ -270,7 +269,7 @@ if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
       dependencies: [
         "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
         "Formats", "Gateway", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier",
-        "Observability", "Redis", "Transport", "Worker",
+        "Observability", "Redis", "Service", "Transport", "Worker",
       ],
       path: "Tests/Laboratory/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

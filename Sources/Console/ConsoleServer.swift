@@ -9,17 +9,21 @@ import Service
 final class ConsoleServer: RoleService {
   private let context: RoleContext
   private let api: ConsoleAPI
+  private let unlistedProxies: UnlistedProxies
   private var phase = ServicePhase.new
   private var server: HTTPServer?
 
-  init(_ context: RoleContext, _ api: ConsoleAPI) { (self.context, self.api) = (context, api) }
+  init(_ context: RoleContext, _ api: ConsoleAPI) {
+    (self.context, self.api) = (context, api)
+    unlistedProxies = UnlistedProxies(context.metrics, context.log, setting: ConsoleSettings.trustedProxiesKey)
+  }
 
   /// Listens.
   ///
   /// - Throws: `ListenError`.
   func start() throws {
     guard phase.start() else { return }
-    // A proxy may bring all people from one address. No page takes a large body.
+    // An unlisted proxy brings all people from one address. No page takes a large body.
     var configuration = HTTPServer.Configuration(
       maxConnectionsPerAddress: 256, largeBodyShares: HTTPServer.LargeBody.Shares(ofPublisher: 1, ofAddress: 1))
     let listen = context.settings.console.listen
@@ -27,8 +31,12 @@ final class ConsoleServer: RoleService {
     configuration.port = listen.port
     configuration.maxConnections = 512
     configuration.maxBodyBytes = 16 << 10
+    configuration.trust(context.settings.console.trustedProxies)
     context.serverMetrics.observe(&configuration)
-    let server = try HTTPServer(configuration) { [api] in await api.answer($0) }
+    let server = try HTTPServer(configuration) { [api, unlistedProxies] in
+      unlistedProxies.look(at: $0)
+      return await api.answer($0)
+    }
     self.server = server
     context.serverMetrics.server = server
     context.log.info("listening", ["address": .string("\(listen.host):\(server.port)")])

@@ -87,7 +87,7 @@ struct GatewayParts {
     metrics = GatewayMetrics(
       context.metrics, routes, waiting: { Double(waits.count) },
       waitingForEvents: { Double(eventWaits.count) })
-    unlistedProxies = UnlistedProxies(context.metrics, context.log)
+    unlistedProxies = UnlistedProxies(context.metrics, context.log, setting: GatewaySettings.trustedProxiesKey)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import Console
@@ -25,10 +26,13 @@ struct HTMLTests {
 
   @Test(arguments: [
     ("javascript:alert(1)", "/c/javascript%3Aalert%281%29"), ("//evil", "/c/%2F%2Fevil"), ("a b\"", "/c/a%20b%22"),
-    ("..", "/c/.."),
+    // A browser takes both as steps, also percent-encoded.
+    ("..", "/c/~.."), (".", "/c/~."), ("~..", "/c/~~.."), ("~", "/c/~~"), ("...", "/c/..."),
   ])
-  func `an address is a path`(segment: String, address: String) {
+  func `an address is a path`(segment: String, address: String) throws {
     #expect(Link("/c", [segment]).address == address)
+    let last = try #require(address.split(separator: "/").last)
+    #expect(Link.text(ofSegment: PercentCoding.decoded(last) ?? "") == segment)
   }
 
   @Test func `an address has a query`() {

@@ -12,7 +12,7 @@ struct PageTests {
   private static let now = AnsweredPurchases.now
 
   private static func view(_ role: ConsoleRole = .support, name: String = "ada") throws -> ConsoleView {
-    let person = ConsolePerson(name: name, role: role, publishers: nil, password: try Scrypt(of: "x", logN: 10))
+    let person = ConsolePerson(name: name, role: role, publishers: .all, password: try Scrypt(of: "x", logN: 10))
     return ConsoleView(prefix: "/c", person: person, now: now)
   }
 
@@ -31,7 +31,7 @@ struct PageTests {
     CustomerPage(
       view: view, customer: CustomerKey(publisherId: 7, id: CustomerId(text)), email: text, rules: rules(text),
       holdings: CustomerPurchases(isKnown: true, version: 3, purchases: purchases, grants: grants),
-      purchases: purchases, moments: [moment(text)])
+      purchases: purchases, timeline: ConsoleTimeline.Reading(moments: [moment(text)]))
   }
 
   private static func purchasePage(_ text: String, _ view: ConsoleView) -> PurchasePage {
@@ -170,6 +170,42 @@ struct PageTests {
       FindPage(view: view, text: "100", hits: [customer]).only?.address == "/c/customers/7/100")
   }
 
+  /// Whoever registers a purchase chooses the id, perhaps one that support is going to look for.
+  @Test(arguments: [ConsoleRole.viewer, .support])
+  func `an id that a stranger chose opens no page`(role: ConsoleRole) throws {
+    let view = try Self.view(role)
+    let key = PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "100")
+    let chosen = ConsoleHit(kind: .synchronization, publisherId: 7, customer: "evil", purchase: key)
+    let transaction = ConsoleHit(kind: .transaction, publisherId: 7, purchase: key)
+    let page = FindPage(view: view, text: "100", hits: [chosen])
+    #expect(page.only == nil && FindPage(view: view, text: "100", hits: [chosen, chosen]).only == nil)
+    #expect(page.html.contains(view.link(to: key).address) && page.html.contains("chooses the id"))
+    // Apple's own id leads to the same page.
+    #expect(FindPage(view: view, text: "100", hits: [chosen, transaction]).only == view.link(to: key))
+  }
+
+  @Test func `what could not be read is said, and the verdict stays`() throws {
+    let purchase = AnsweredPurchases.purchase(AnsweredPurchases.transaction(), renewal: AnsweredPurchases.renewal())
+    let view = try Self.view()
+    func customer(_ timeline: ConsoleTimeline.Reading) -> CustomerPage {
+      CustomerPage(
+        view: view, customer: CustomerKey(publisherId: 7, id: "42"), rules: Self.rules(),
+        holdings: CustomerPurchases(isKnown: true, version: 3, purchases: [purchase], grants: []),
+        purchases: [purchase], timeline: timeline)
+    }
+    let slow = customer(ConsoleTimeline.Reading(moments: [Self.moment("told")], missing: [.event, .attempt]))
+    #expect(slow.html.contains("events, attempts could not be read in time") && slow.html.contains("Has access"))
+    #expect(slow.html.contains("told"))
+    #expect(String(decoding: slow.json, as: UTF8.self).contains(#""timelineMissing":["event","attempt"]"#))
+    #expect(!customer(ConsoleTimeline.Reading()).html.contains("could not be read"))
+    let unread = PurchasePage(
+      view: view, record: PurchaseRecord(purchase, ownerships: []), rules: Self.rules(), notifications: nil,
+      evidence: nil
+    ).html
+    #expect(unread.contains("Notifications could not be read") && unread.contains("Signed data could not be read"))
+    #expect(unread.contains("Gives access"))
+  }
+
   @Test func `a picture keeps within its room`() {
     var facts = AnsweredPurchases.transaction(bought: .min, expires: .max)
     facts.revocationDate = .max
@@ -179,8 +215,10 @@ struct PageTests {
   }
 
   @Test func `moments stand in order`() {
-    func moment(_ at: Int64?) -> ConsoleMoment { ConsoleMoment(kind: .event, at: at, what: "", id: "") }
-    let sorted = ConsoleMoment.newestFirst([moment(1), moment(nil), moment(3), moment(2)], limit: 3)
-    #expect(sorted.map(\.at) == [nil, 3, 2])
+    func moment(_ at: Int64, _ id: String = "") -> ConsoleMoment {
+      ConsoleMoment(kind: .event, at: at, what: "", id: id)
+    }
+    let sorted = ConsoleMoment.newestFirst([moment(1), moment(3, "a"), moment(2), moment(3, "b")], limit: 3)
+    #expect(sorted.map(\.at) == [3, 3, 2] && sorted.map(\.id) == ["a", "b", ""])
   }
 }

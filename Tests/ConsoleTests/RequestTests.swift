@@ -26,11 +26,16 @@ struct RequestTests {
 
   @Test(
     arguments: [
-      ([], .start), (["find"], .find(isJSON: false)), (["find.json"], .find(isJSON: true)),
-      (["customers", "7", "a/b.json"], .customer(CustomerKey(publisherId: 7, id: "a/b.json"), isJSON: false)),
-      (["customers.json", "7", "42"], .customer(CustomerKey(publisherId: 7, id: "42"), isJSON: true)),
+      ([], .page(.find, isJSON: false)), (["find"], .page(.find, isJSON: false)),
+      (["find.json"], .page(.find, isJSON: true)),
+      (["customers", "7", "a/b.json"], .page(.customer(CustomerKey(publisherId: 7, id: "a/b.json")), isJSON: false)),
+      (["customers.json", "7", "42"], .page(.customer(CustomerKey(publisherId: 7, id: "42")), isJSON: true)),
       (["customers", "x", "42"], nil), (["customers", "7"], nil), (["customers", "7", ""], nil),
       (["purchases", "7", "Production"], nil), (["sign-in.json"], nil), (["sign-out"], .signOut), (["other"], nil),
+      (["customers", "7", "~.."], .page(.customer(CustomerKey(publisherId: 7, id: "..")), isJSON: false)),
+      (["customers", "7", "~~a"], .page(.customer(CustomerKey(publisherId: 7, id: "~a")), isJSON: false)),
+      (["customers", "7", "a\u{0}"], nil), (["purchases", "7", "Production", "1\u{0}"], nil),
+      (["purchases", "7", "\u{0}", "1"], nil), (["style.css.json"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
 
@@ -46,13 +51,18 @@ struct RequestTests {
   @Test(arguments: [
     ("https://c.example", "https://c.example", ""), ("https://c.example/a/b", "https://c.example", "/a/b"),
     ("http://127.0.0.1:8090", "http://127.0.0.1:8090", ""),
+    // A browser leaves out the scheme's own port.
+    ("https://c.example:443", "https://c.example", ""), ("http://c.example:80/a", "http://c.example", "/a"),
+    ("https://c.example:80", "https://c.example:80", ""), ("http://c.example:443", "http://c.example:443", ""),
   ])
   func `a public URL has parts`(url: String, origin: String, path: String) throws {
     let parts = try #require(ConsoleSettings.parts(of: url))
     #expect(parts.origin == origin && parts.path == path)
   }
 
-  @Test(arguments: ["c.example", "https://", "https://c.example/", "https://c.example/a b", "ftp://x", "https://a//b"])
+  @Test(arguments: ["c.example", "https://", "https://c.example/", "https://c.example/a b", "ftp://x", "https://a//b",
+    "https://a:", "https://a:0", "https://a:0443", "https://a:65536", "https://a:b", "https://a:1:2", "https://:443",
+  ])
   func `other URLs are refused`(url: String) { #expect(ConsoleSettings.parts(of: url) == nil) }
 
   @Test func `a form has fields`() throws {

@@ -18,6 +18,7 @@ struct ConsoleTests {
   private static let password = "a long password"
   private static let people = [("ada", "support", "1001"), ("vic", "viewer", "*"), ("other", "support", "1002")]
 
+  /// The sign-ins of a fleet's console come from 127.0.0.1, or from whom a listed proxy names.
   private struct Browser {
     let fleet: RunningFleet
     let cookie: String
@@ -46,16 +47,24 @@ struct ConsoleTests {
     return Browser(fleet: fleet, cookie: String(cookie))
   }
 
-  private func withConsole(_ body: @LoopActor (RunningFleet) async throws -> Void) async throws {
+  private static let usersFile = "/console-users"
+
+  private func write(_ lines: [String], _ fleet: RunningFleet) throws {
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: fleet.folder + Self.usersFile))
+  }
+
+  private func withConsole(
+    _ environment: [String: String] = [:], _ body: @LoopActor (RunningFleet) async throws -> Void
+  ) async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       let lines = try Self.people.map { name, role, publishers in
         try PasswordLine.make(name: name, role: role, publishers: publishers, password: Self.password) ?? ""
       }
-      let file = fleet.folder + "/console-users"
-      try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: file))
-      try fleet.start(
-        "console-1",
-        with: ["COUNTERSIGN_CONSOLE_USERS_FILE": file, "COUNTERSIGN_CONSOLE_LISTEN": "127.0.0.1:0"])
+      try write(lines, fleet)
+      let own = [
+        "COUNTERSIGN_CONSOLE_USERS_FILE": fleet.folder + Self.usersFile, "COUNTERSIGN_CONSOLE_LISTEN": "127.0.0.1:0",
+      ]
+      try fleet.start("console-1", with: own.merging(environment) { $1 })
       try await fleet.ready("console-1")
       #expect(try await fleet.register("1000000000001", id: "bought").status == 202)
       _ = try await fleet.finished(["bought"])
@@ -88,6 +97,9 @@ struct ConsoleTests {
       let card = try await ada.get("/customers.json/1001/7")
       #expect(card.status == 200 && card.text.contains("\"accessGranted\":true"), "\(card.text)")
       #expect(try await ada.get("/find?q=nothing-has-it").status == 404)
+      for path in ["/customers/1001/a%00b", "/purchases/1001/Production/1%00", "/find?q=a%00b"] {
+        #expect(try await ada.get(path).status == 404, "\(path)")
+      }
     }
   }
 
@@ -104,7 +116,10 @@ struct ConsoleTests {
       let viewer = try await signIn(fleet, "vic")
       #expect(try await viewer.get("/customers/1001/7").status == 403)
       #expect(try await viewer.get("/customers.json/1001/7").status == 403)
-      #expect(try await viewer.get("/find?q=bought").location == purchase)
+      // The customer chose the synchronization's id: it is a hit, and opens nothing by itself.
+      let chosen = try await viewer.get("/find?q=bought")
+      #expect(chosen.status == 200 && chosen.location == nil && chosen.text.contains("href=\"\(purchase)\""))
+      #expect(try await viewer.get("/find?q=1000000000001").location == purchase)
       let page = try await viewer.get(purchase)
       #expect(page.status == 200 && page.text.contains("hidden from viewers"))
       #expect(!page.text.contains("/customers/1001/7"))
@@ -133,7 +148,65 @@ struct ConsoleTests {
         try await ledger.run(PostgresQuery(PostgresStatement("console audit in a test", query)))
           .compactMap { try $0.text("action") }
       }
-      #expect(actions == ["console.refused", "console.signedIn"])
+      // Eve is nobody. Her name is not in the log, and her attempts cost the same.
+      #expect(actions == Array(repeating: "console.refused", count: 11) + ["console.signedIn"])
+    }
+  }
+
+  @Test func `behind a listed proxy, each address has its own attempts`() async throws {
+    try await withConsole(["COUNTERSIGN_CONSOLE_TRUSTED_PROXIES": "127.0.0.1"]) { fleet in
+      func attempt(_ name: String, _ address: String, _ password: String = "wrong") async throws -> Int {
+        let body = "name=\(name)&password=\(PercentCoding.encoded(password))&next="
+        return try await post(fleet, "/sign-in", body, Self.own + [("X-Forwarded-For", address)]).status
+      }
+      var statuses: [Int] = []
+      for _ in 1...11 { statuses.append(try await attempt("ada", "198.51.100.1")) }
+      #expect(statuses == Array(repeating: 401, count: 10) + [429])
+      #expect(try await attempt("ada", "198.51.100.2", Self.password) == 303)
+      #expect(try await attempt("ada", "198.51.100.1", Self.password) == 429)
+    }
+  }
+
+  @Test func `a name that nobody has gets the same answer, also without the ledger`() async throws {
+    try await withConsole { fleet in
+      try await fleet.withLedger { ledger in
+        try await ledger.transaction { transaction in
+          _ = try await transaction.query(
+            PostgresQuery(PostgresStatement("hold audit", "LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")))
+          for name in ["ada", "nobody-has-it"] {
+            let answer = try await post(fleet, "/sign-in", "name=\(name)&password=wrong", Self.own)
+            #expect(answer.status == 503, "\(name)")
+          }
+        }
+      }
+      #expect(try await post(fleet, "/sign-in", "name=nobody-has-it&password=wrong", Self.own).status == 401)
+    }
+  }
+
+  @Test func `the verdict stays while the timeline cannot be read`() async throws {
+    try await withConsole(["COUNTERSIGN_CONSOLE_STATEMENT_TIMEOUT_SECONDS": "0.5"]) { fleet in
+      let ada = try await signIn(fleet, "ada")
+      try await fleet.withLedger { ledger in
+        try await ledger.transaction { transaction in
+          _ = try await transaction.query(
+            PostgresQuery(PostgresStatement("hold events", "LOCK TABLE events IN ACCESS EXCLUSIVE MODE")))
+          let page = try await ada.get("/customers/1001/7")
+          #expect(page.status == 200 && page.text.contains("Has access"), "\(page.text)")
+          #expect(page.text.contains("events, attempts could not be read in time"))
+        }
+      }
+      #expect(try await !ada.get("/customers/1001/7").text.contains("could not be read"))
+    }
+  }
+
+  @Test func `who is not in the file any more is out`() async throws {
+    try await withConsole { fleet in
+      let ada = try await signIn(fleet, "ada")
+      #expect(try await ada.get("/").status == 200)
+      try write([], fleet)
+      try await eventually("the session ends with the file's lines") { try await ada.get("/").status == 303 }
+      #expect(try await fleet.metric("console-1", "countersign_console_users_file_mistakes") == 1)
+      #expect(try await post(fleet, "/sign-in", "name=ada&password=wrong", Self.own).status == 401)
     }
   }
 }

@@ -6,6 +6,7 @@ import Testing
 import Transport
 
 @testable import Gateway
+@testable import Service
 
 /// The client's address, as the socket and trusted proxies tell it.
 @LoopActor

@@ -23,8 +23,9 @@ extension HTML {
   /// A table with a caption. A row has one cell for each column.
   static func table(_ caption: String, _ columns: [String], _ rows: [[HTML]]) -> HTML {
     let head = columns.map { element(.th, [.of(.scope, "col")], [.text($0)]) }
+    // A narrow window scrolls it, and so must the keyboard (WCAG 2.2, 2.1.1).
     return element(
-      .div, [.class("scroll")],
+      .div, [.class("scroll"), .of(.tabindex, "0"), .of(.role, "region"), .of(.label, caption)],
       [
         element(
           .table, [],

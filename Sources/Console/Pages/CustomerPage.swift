@@ -12,8 +12,7 @@ struct CustomerPage {
   let holdings: CustomerPurchases
   /// Every purchase with all its transactions, the consumables too.
   let purchases: [Purchase]
-  /// The newest first.
-  let moments: [ConsoleMoment]
+  let timeline: ConsoleTimeline.Reading
 
   /// The most lines of the timeline, and the most purchases.
   static let mostMoments = 60
@@ -44,7 +43,7 @@ struct CustomerPage {
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
         email.map { .p(.text($0), class: "lead") } ?? .nothing,
-      ] + verdict + [purchaseTable, grantTable, timeline])
+      ] + verdict + [purchaseTable, grantTable, timelineTable])
   }
 
   // MARK: The verdict
@@ -151,12 +150,17 @@ struct CustomerPage {
       ])
   }
 
-  private var timeline: HTML {
-    guard !moments.isEmpty else {
-      return .section(
-        "Timeline", [.p(.text("Nothing has happened yet. The first line is a registration."), class: "none")])
+  private var timelineTable: HTML {
+    var pieces: [HTML] = []
+    if !timeline.missing.isEmpty {
+      pieces.append(.unread("Of the timeline, \(timeline.missing.map { "\($0.rawValue)s" }.joined(separator: ", "))"))
     }
-    return .section("Timeline", [.timeline("What happened, the newest first", moments, view)])
+    if !timeline.moments.isEmpty {
+      pieces.append(.timeline("What happened, the newest first", timeline.moments, view))
+    } else if timeline.missing.isEmpty {
+      pieces.append(.p(.text("Nothing has happened yet. The first line is a registration."), class: "none"))
+    }
+    return .section("Timeline", pieces)
   }
 
   // MARK: JSON
@@ -181,7 +185,8 @@ struct CustomerPage {
       writer.member("page", view.link(to: customer).address)
       writer.member("paysTwice", array: paidTwice.map { JSONWriter.text($0.text) })
       writer.member("publisherId", customer.publisherId)
-      writer.member("timeline", moments) { $1.moment($0) }
+      writer.member("timeline", timeline.moments) { $1.moment($0) }
+      writer.member("timelineMissing", array: timeline.missing.map { JSONWriter.text($0.rawValue) })
     }
   }
 }

@@ -22,9 +22,14 @@ struct FindPage {
   }
 
   /// The page of the only thing that was found; `nil` if there is none or more than one, or if it has no page.
+  ///
+  /// Whoever registers a purchase chooses the synchronization's id, perhaps one that support is going to look for. So
+  /// such a hit alone opens no page.
   var only: Link? {
     let links = hits.compactMap(link)
-    guard let first = links.first, links.count == hits.count, links.allSatisfy({ $0 == first }) else { return nil }
+    guard let first = links.first, links.count == hits.count, links.allSatisfy({ $0 == first }),
+      hits.contains(where: { $0.kind != .synchronization })
+    else { return nil }
     return first
   }
 
@@ -77,6 +82,11 @@ struct FindPage {
             about, .text(hit.detail ?? ""),
           ]
         }),
+      hits.contains { $0.kind == .synchronization }
+        ? .p(
+          .text(
+            "Whoever registers a purchase chooses the id of the synchronization. So look whether it is the customer "
+              + "whom you mean."), class: "none") : .nothing,
     ]
   }
 

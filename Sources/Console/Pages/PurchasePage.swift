@@ -8,9 +8,10 @@ struct PurchasePage {
   let view: ConsoleView
   let record: PurchaseRecord
   let rules: AccessRules
-  /// The newest first.
-  let notifications: [ConsoleMoment]
-  let evidence: [ConsoleEvidence]
+  /// The newest first; `nil` if they could not be read.
+  let notifications: [ConsoleMoment]?
+  /// `nil` if it could not be read.
+  let evidence: [ConsoleEvidence]?
 
   /// The most pieces of each list.
   static let most = 25
@@ -120,6 +121,7 @@ struct PurchasePage {
   }
 
   private var notificationTable: HTML {
+    guard let notifications else { return .section("Notifications", [.unread("Notifications")]) }
     guard !notifications.isEmpty else {
       return .section(
         "Notifications",
@@ -132,6 +134,7 @@ struct PurchasePage {
     guard view.person.role.seesPersonalData else {
       return .section("Signed data", [.p(.text("Hidden from viewers: it may name the customer."), class: "none")])
     }
+    guard let evidence else { return .section("Signed data", [.unread("Signed data")]) }
     return .section(
       "Signed data",
       evidence.map { piece in
@@ -143,7 +146,7 @@ struct PurchasePage {
               [
                 .text("\(piece.kind), signed "), view.time(piece.signedAt),
                 .span(" from \(piece.source)", class: "none"),
-              ]), .element(.pre, [], [.text(PrettyJSON.text(piece.payload))]),
+              ]), .element(.pre, [.of(.tabindex, "0")], [.text(PrettyJSON.text(piece.payload))]),
           ])
       } + (evidence.isEmpty ? [.p(.text("No signed data is kept."), class: "none")] : []))
   }

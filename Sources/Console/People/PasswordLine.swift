@@ -11,7 +11,7 @@ public enum PasswordLine {
   public static func isName(_ text: String) -> Bool { ConsolePerson.isName(text) }
 
   /// Whether a text names publishers: `*`, or ids with commas.
-  public static func isPublishers(_ text: String) -> Bool { ConsolePerson.publishers(text) != nil }
+  public static func isPublishers(_ text: String) -> Bool { SeenPublishers(text) != nil }
 
   /// Returns the line. It blocks while it hashes the password.
   ///
@@ -19,10 +19,10 @@ public enum PasswordLine {
   public static func make(
     name: String, role: String, publishers: String, password: String
   ) throws(CryptoError) -> String? {
-    guard isName(name), let role = ConsoleRole(rawValue: role), let ids = ConsolePerson.publishers(publishers),
+    guard isName(name), let role = ConsoleRole(rawValue: role), let seen = SeenPublishers(publishers),
       lengths.contains(password.utf8.count)
     else { return nil }
     let hash = try Scrypt(of: password)
-    return ConsolePerson(name: name, role: role, publishers: ids.isEmpty ? nil : ids, password: hash).line
+    return ConsolePerson(name: name, role: role, publishers: seen, password: hash).line
   }
 }

@@ -13,11 +13,6 @@ public struct ConsoleSession: Sendable, Equatable {
     (self.name, self.lineSHA256, self.startedAt, self.usedAt) = (name, lineSHA256, startedAt, usedAt)
   }
 
-  /// Whether the session is over: nobody has used it for a while, or it is too old.
-  public func isOver(at now: Int64, idle: Duration, longest: Duration) -> Bool {
-    left(at: now, idle: idle, longest: longest) <= .zero
-  }
-
   /// How long the session lasts if nobody uses it any more.
   public func left(at now: Int64, idle: Duration, longest: Duration) -> Duration {
     func age(of time: Int64) -> Duration { .milliseconds(max(0, now.subtractingReportingOverflow(time).partialValue)) }

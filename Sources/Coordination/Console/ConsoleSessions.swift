@@ -16,11 +16,25 @@ public final class ConsoleSessions {
     keys = Keys(prefix: prefix)
   }
 
-  /// Keeps a new session.
-  public func begin(_ session: ConsoleSession, _ tokenSHA256: String, for time: Duration) async throws {
-    _ = try await redis.send([
-      "SET", keys.consoleSession(tokenSHA256), session.record, "PX", String(max(1, time.wholeMilliseconds)),
-    ])
+  /// Keeps a new session, and ends the person's oldest ones beyond a number.
+  ///
+  /// - Parameters:
+  ///   - person: a digest of the name.
+  ///   - time: so long it lasts if nobody uses it.
+  ///   - longest: no session lasts longer.
+  ///   - most: so many sessions a person may have.
+  public func begin(
+    _ session: ConsoleSession, _ tokenSHA256: String, of person: String, for time: Duration, longest: Duration,
+    atMost most: Int
+  ) async throws {
+    _ = try await redis.run(
+      .beginConsoleSession,
+      keys: ["sessionKey": keys.consoleSession(tokenSHA256), "listKey": keys.consoleSessions(person)],
+      arguments: [
+        "prefix": keys.consoleSession(""), "token": tokenSHA256, "record": session.record,
+        "time": String(max(1, time.wholeMilliseconds)), "longest": String(max(1, longest.wholeMilliseconds)),
+        "most": String(most),
+      ])
   }
 
   /// Reads a session; `nil` if there is none.
@@ -60,6 +74,20 @@ public final class ConsoleSessions {
     return (person, address)
   }
 
+  /// Counts one thing more.
+  ///
+  /// - Parameters:
+  ///   - digest: of what is counted.
+  ///   - window: the count ends so long after its first thing.
+  /// - Returns: how many there are.
+  public func count(_ digest: String, within window: Duration) async throws -> Int64 {
+    let reply = try await redis.run(
+      .countAtConsole, keys: ["key": keys.consoleAttempts(digest)],
+      arguments: ["window": String(window.wholeMilliseconds)])
+    guard let count = reply.integer else { throw RedisError.unexpected([reply], "count at console") }
+    return count
+  }
+
   /// Forgets the attempts of a person, who has signed in. The address keeps its count: who has one password could try
   /// any number of other names otherwise.
   public func forgetAttempts(_ person: String) async throws {
@@ -68,6 +96,36 @@ public final class ConsoleSessions {
 }
 
 extension RedisScript {
+  /// The list has the digests of a person's sessions, the oldest first. It may have ended ones too.
+  fileprivate static let beginConsoleSession = RedisScript(
+    "begin console session", keys: ["sessionKey", "listKey"],
+    arguments: ["prefix", "token", "record", "time", "longest", "most"],
+    """
+    redis.call('SET', sessionKey, record, 'PX', time)
+    redis.call('RPUSH', listKey, token)
+    redis.call('PEXPIRE', listKey, longest)
+    local live = {}
+    for _, each in ipairs(redis.call('LRANGE', listKey, 0, -1)) do
+      if redis.call('EXISTS', prefix .. each) == 1 then
+        live[#live + 1] = each
+      else
+        redis.call('LREM', listKey, 0, each)
+      end
+    end
+    for place = 1, #live - tonumber(most) do
+      redis.call('UNLINK', prefix .. live[place])
+      redis.call('LREM', listKey, 0, live[place])
+    end
+    """)
+
+  fileprivate static let countAtConsole = RedisScript(
+    "count at console", keys: ["key"], arguments: ["window"],
+    """
+    local count = redis.call('INCR', key)
+    if count == 1 then redis.call('PEXPIRE', key, window) end
+    return count
+    """)
+
   fileprivate static let countConsoleAttempt = RedisScript(
     "count console attempt", keys: ["personKey", "addressKey"], arguments: ["window", "most"],
     """

@@ -61,11 +61,6 @@ extension GatewaySettings {
     configuration.headTimeout = headTimeout
     configuration.bodyTimeout = bodyTimeout
     configuration.minBodyRate = minBodyRate
-    let proxies = trustedProxies
-    configuration.isProxy = { ClientAddress.isProxy($0, in: proxies) }
-    configuration.clientBehindProxy = { proxy, headers in
-      let named = headers.filter { $0.name.lowercased() == "x-forwarded-for" }.map(\.value)
-      return ClientAddress.of(peer: proxy, forwardedFor: named, behind: proxies)
-    }
+    configuration.trust(trustedProxies)
   }
 }

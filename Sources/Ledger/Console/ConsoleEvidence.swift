@@ -24,16 +24,15 @@ public struct ConsoleEvidence: Sendable, Equatable {
   /// - Throws: `PostgresError`.
   @LoopActor
   public static func newest(
-    of purchase: PurchaseKey, limit: Int, _ postgres: PostgresClient
+    of purchase: PurchaseKey, limit: Int, within time: Duration, _ postgres: PostgresClient
   ) async throws -> [ConsoleEvidence] {
-    try await postgres.run(
-      PostgresQuery(
-        .readConsoleEvidence,
-        [
-          .int64(purchase.publisherId), .id(purchase.environment), .id(purchase.originalTransactionId),
-          .int64(Int64(limit)),
-        ])
-    ).map { row in
+    let query = PostgresQuery(
+      .readConsoleEvidence,
+      [
+        .int64(purchase.publisherId), .id(purchase.environment), .id(purchase.originalTransactionId),
+        .int64(Int64(limit)),
+      ])
+    return try await postgres.limited(to: time, [query]).joined().map { row in
       ConsoleEvidence(
         kind: try row.text("kind") ?? "", source: try row.text("source") ?? "",
         signedAt: try row.time("signed_date") ?? 0, receivedAt: try row.time("received_at") ?? 0,

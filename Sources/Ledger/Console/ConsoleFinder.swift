@@ -60,21 +60,21 @@ extension ConsoleHit.Kind {
 
 extension PostgresStatement {
   fileprivate static let findConsoleCustomer = PostgresStatement(
-    "console: find customer",
+    "console: find customer", isByKeys: true,
     """
     SELECT publisher_id, id AS customer_id, NULL AS environment, NULL AS original_transaction_id, NULL AS detail
     FROM customers WHERE publisher_id = ANY($1) AND id = $2 LIMIT 20
     """)
 
   fileprivate static let findConsoleEmail = PostgresStatement(
-    "console: find e-mail address",
+    "console: find e-mail address", isByKeys: true,
     """
     SELECT publisher_id, id AS customer_id, NULL AS environment, NULL AS original_transaction_id, NULL AS detail
     FROM customers WHERE publisher_id = ANY($1) AND email_key = $2 LIMIT 20
     """)
 
   fileprivate static let findConsoleTransaction = PostgresStatement(
-    "console: find transaction",
+    "console: find transaction", isByKeys: true,
     """
     SELECT publisher_id, NULL AS customer_id, environment, original_transaction_id, product_id AS detail
     FROM transactions WHERE publisher_id = ANY($1) AND transaction_id = $2 LIMIT 20
@@ -82,7 +82,7 @@ extension PostgresStatement {
 
   /// The key begins with publisher and environment, so the environments stand here.
   fileprivate static let findConsolePurchase = PostgresStatement(
-    "console: find purchase",
+    "console: find purchase", isByKeys: true,
     """
     SELECT publisher_id, NULL AS customer_id, environment, original_transaction_id, product_id AS detail
     FROM purchases WHERE publisher_id = ANY($1) AND original_transaction_id = $2
@@ -90,7 +90,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let findConsoleSynchronization = PostgresStatement(
-    "console: find synchronization",
+    "console: find synchronization", isByKeys: true,
     """
     SELECT s.publisher_id, s.customer_id, t.environment, t.original_transaction_id, coalesce(s.result, s.status) AS detail
     FROM synchronizations s LEFT JOIN LATERAL (
@@ -100,7 +100,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let findConsoleNotification = PostgresStatement(
-    "console: find notification",
+    "console: find notification", isByKeys: true,
     """
     SELECT publisher_id, NULL AS customer_id, environment, original_transaction_id,
       concat_ws(' ', type, subtype) AS detail
@@ -108,7 +108,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let findConsoleEvent = PostgresStatement(
-    "console: find event",
+    "console: find event", isByKeys: true,
     """
     SELECT publisher_id, customer_id, NULL AS environment, NULL AS original_transaction_id, topic AS detail
     FROM events WHERE publisher_id = ANY($1) AND id = $2 LIMIT 20

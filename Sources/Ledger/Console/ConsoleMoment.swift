@@ -6,8 +6,8 @@ public struct ConsoleMoment: Sendable, Equatable {
   }
 
   public let kind: Kind
-  /// When it happened here; `nil` if it is not over.
-  public let at: Int64?
+  /// When it happened here. A registration that is under way counts from when it was received.
+  public let at: Int64
   /// When Apple signed it.
   public let signedAt: Int64?
   /// Such as the topic of an event.
@@ -20,18 +20,17 @@ public struct ConsoleMoment: Sendable, Equatable {
 
   /// Creates a line.
   public init(
-    kind: Kind, at: Int64?, signedAt: Int64? = nil, what: String, id: String, about: String? = nil,
+    kind: Kind, at: Int64, signedAt: Int64? = nil, what: String, id: String, about: String? = nil,
     outcome: String? = nil
   ) {
     (self.kind, self.at, self.signedAt, self.what) = (kind, at, signedAt, what)
     (self.id, self.about, self.outcome) = (id, about, outcome)
   }
 
-  /// Puts lines in order, the newest first. What is not over comes before everything else.
+  /// Puts lines in order, the newest first.
   public static func newestFirst(_ moments: [ConsoleMoment], limit: Int) -> [ConsoleMoment] {
     let sorted = moments.enumerated().sorted { one, other in
-      let (time, otherTime) = (one.element.at ?? .max, other.element.at ?? .max)
-      return time != otherTime ? time > otherTime : one.offset < other.offset
+      one.element.at != other.element.at ? one.element.at > other.element.at : one.offset < other.offset
     }
     return sorted.prefix(max(0, limit)).map(\.element)
   }

@@ -1,9 +1,11 @@
 public import Domain
 public import EventLoop
+import JSON
 public import Postgres
 
-/// Reads what has happened to a customer and to a purchase, for the console. Each method is one trip, and throws
-/// `PostgresError`.
+/// Reads what has happened to a customer and to a purchase, for the console.
+///
+/// Somebody may have 100,000 events. So each kind of line is read by itself, has a time limit, and fails alone.
 @LoopActor
 public struct ConsoleTimeline {
   private let postgres: PostgresClient
@@ -11,49 +13,120 @@ public struct ConsoleTimeline {
   /// Creates a reader over a client.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
+  /// What a reading has found.
+  public struct Reading: Sendable, Equatable {
+    /// The newest first.
+    public var moments: [ConsoleMoment] = []
+    /// The kinds that could not be read, or not in time.
+    public var missing: [ConsoleMoment.Kind] = []
+
+    /// Creates a reading.
+    public init(moments: [ConsoleMoment] = [], missing: [ConsoleMoment.Kind] = []) {
+      (self.moments, self.missing) = (moments, missing)
+    }
+  }
+
   /// Reads the newest lines about a customer.
-  public func moments(of customer: CustomerKey, limit: Int) async throws -> [ConsoleMoment] {
-    let kinds: [(ConsoleMoment.Kind, PostgresStatement)] = [
-      (.registration, .readConsoleRegistrations), (.event, .readConsoleEvents), (.attempt, .readConsoleAttempts),
-      (.notification, .readConsoleNotifications), (.ownership, .readConsoleOwnerships),
-      (.grant, .readConsoleGrants), (.change, .readConsoleChanges),
+  ///
+  /// It takes one connection at a time, which no other work waits for.
+  ///
+  /// - Parameters:
+  ///   - end: what is not read until then is missing.
+  ///   - onFailure: learns why a kind is missing.
+  public func moments(
+    of customer: CustomerKey, limit: Int, until end: ContinuousClock.Instant,
+    onFailure: @LoopActor (any Error) -> Void
+  ) async -> Reading {
+    // Those that may take long come last.
+    let kinds: [(ConsoleMoment.Kind, [PostgresStatement])] = [
+      (.registration, [.readConsoleRegistrations, .readConsoleRegistrationsUnderWay]),
+      (.notification, [.readConsoleNotifications]), (.ownership, [.readConsoleOwnerships]),
+      (.grant, [.readConsoleGrants]), (.change, [.readConsoleChanges]), (.event, [.readConsoleEvents]),
+      (.attempt, [.readConsoleAttempts]),
     ]
     let parameters: [PostgresParameter] = [
       .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit)),
     ]
-    let rows = try await postgres.run(kinds.map { PostgresQuery($0.1, parameters) })
-    let moments = try zip(kinds, rows).flatMap { kind, rows in try rows.map { try ConsoleMoment(kind.0, $0) } }
-    return ConsoleMoment.newestFirst(moments, limit: limit)
+    var reading = Reading()
+    for (kind, statements) in kinds {
+      let rest = ContinuousClock.now.duration(to: end)
+      guard rest > .zero else {
+        reading.missing.append(kind)
+        continue
+      }
+      do {
+        reading.moments += try await moments(kind, statements.map { PostgresQuery($0, parameters) }, within: rest)
+      } catch {
+        onFailure(error)
+        reading.missing.append(kind)
+      }
+    }
+    reading.moments = ConsoleMoment.newestFirst(reading.moments, limit: limit)
+    return reading
   }
 
   /// Reads the newest notifications about a purchase.
-  public func notifications(of purchase: PurchaseKey, limit: Int) async throws -> [ConsoleMoment] {
-    try await postgres.run(
-      PostgresQuery(
-        .readConsolePurchaseNotifications,
-        [
-          .int64(purchase.publisherId), .id(purchase.originalTransactionId), .id(purchase.environment),
-          .int64(Int64(limit)),
-        ])
-    ).map { try ConsoleMoment(.notification, $0) }
+  ///
+  /// - Throws: `PostgresError`.
+  public func notifications(
+    of purchase: PurchaseKey, limit: Int, within time: Duration
+  ) async throws -> [ConsoleMoment] {
+    let query = PostgresQuery(
+      .readConsolePurchaseNotifications,
+      [
+        .int64(purchase.publisherId), .id(purchase.originalTransactionId), .id(purchase.environment),
+        .int64(Int64(limit)),
+      ])
+    return try await moments(.notification, [query], within: time)
+  }
+
+  private func moments(
+    _ kind: ConsoleMoment.Kind, _ queries: [PostgresQuery], within time: Duration
+  ) async throws -> [ConsoleMoment] {
+    try await postgres.limited(to: time, queries).flatMap { rows in
+      try rows.map { try ConsoleMoment(kind, $0, job: kind == .registration ? try $0.bytes("job") : nil) }
+    }
+  }
+}
+
+extension PostgresClient {
+  /// Runs statements that may take long, each with a time limit, on a connection of their own.
+  func limited(to time: Duration, _ queries: [PostgresQuery]) async throws -> [PostgresRows] {
+    let limit = PostgresQuery(.limitTime, [.text(String(max(1, time.wholeMilliseconds)))])
+    return try await transaction { Array(try await $0.commit([limit] + queries).dropFirst()) }
   }
 }
 
 extension ConsoleMoment {
-  fileprivate init(_ kind: Kind, _ row: PostgresRow) throws {
+  /// - Parameter job: of a registration that is under way. It knows when the registration was received.
+  fileprivate init(_ kind: Kind, _ row: PostgresRow, job: [UInt8]?) throws {
+    let registeredAt = job.flatMap { try? JSONObject(JSONText($0, limits: .own)).int64("registeredAt") }
     self.init(
-      kind: kind, at: try row.time("at"), signedAt: try row.time("signed_at"), what: try row.text("what") ?? "",
+      kind: kind, at: try registeredAt ?? row.time("at") ?? 0, signedAt: try row.time("signed_at"), what: try row.text("what") ?? "",
       id: try row.text("id") ?? "", about: try row.text("about"), outcome: try row.text("outcome"))
   }
 }
 
 extension PostgresStatement {
+  fileprivate static let limitTime = PostgresStatement(
+    "console: limit time", "SELECT set_config('statement_timeout', $1, true)")
+
   fileprivate static let readConsoleRegistrations = PostgresStatement(
     "console: read registrations",
     """
     SELECT finalized_at AS at, NULL::timestamptz AS signed_at, kind AS what, id, transaction_id AS about,
-      coalesce(result, status) AS outcome
-    FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2 ORDER BY finalized_at DESC NULLS FIRST LIMIT $3
+      coalesce(result, status) AS outcome, NULL::bytea AS job
+    FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2 AND finalized_at IS NOT NULL
+    ORDER BY finalized_at DESC LIMIT $3
+    """)
+
+  /// Its own limit: however many are under way, they hide none that is finalized.
+  fileprivate static let readConsoleRegistrationsUnderWay = PostgresStatement(
+    "console: read registrations under way",
+    """
+    SELECT due_at AS at, NULL::timestamptz AS signed_at, kind AS what, id, transaction_id AS about, status AS outcome, job
+    FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2 AND finalized_at IS NULL
+    ORDER BY due_at DESC LIMIT $3
     """)
 
   fileprivate static let readConsoleEvents = PostgresStatement(

@@ -43,10 +43,11 @@ public struct Grants {
   /// - Parameters:
   ///   - grant: as the caller wants it, created now.
   ///   - publisher: the customer's, with its present rules.
+  ///   - person: who gives it at the console; `nil` for a token's request.
   /// - Returns: `nil` if the publisher has no such customer, and puts its customers first.
   /// - Throws: `GrantRefusal` besides, and then nothing has changed.
   public func give(
-    _ grant: Grant, publisher: Publisher, limits: GrantLimits, traceparent: String? = nil
+    _ grant: Grant, publisher: Publisher, limits: GrantLimits, by person: String? = nil, traceparent: String? = nil
   ) async throws -> Answer? {
     let reading = GrantReading(customer: grant.customer, grant: grant.id)
     let change = try await postgres.repeatingConflicts { transaction -> Change? in
@@ -65,7 +66,7 @@ public struct Grants {
       _ = try await transaction.commit(
         Self.writing(state, publisher) + [
           PostgresQuery(GrantRow.insert, GrantRow.table.parameters([GrantRow(grant: grant)])),
-          AuditEntry.insert([.grant("customer.granted", grant)]),
+          AuditEntry.insert([.grant("customer.granted", grant, by: person)]),
         ])
       return Change(grant: grant, isNew: true, events: state.changes.events)
     }
@@ -74,10 +75,13 @@ public struct Grants {
 
   /// Ends a customer's grant before its time. If it is over or withdrawn, nothing changes.
   ///
-  /// - Parameter now: milliseconds since 1970.
+  /// - Parameters:
+  ///   - person: who withdraws it at the console; `nil` for a token's request.
+  ///   - now: milliseconds since 1970.
   /// - Returns: `nil` if the customer has no grant with the id.
   public func withdraw(
-    _ id: GrantId, of customer: CustomerKey, publisher: Publisher, now: Int64, traceparent: String? = nil
+    _ id: GrantId, of customer: CustomerKey, publisher: Publisher, by person: String? = nil, now: Int64,
+    traceparent: String? = nil
   ) async throws -> Answer? {
     let reading = GrantReading(customer: customer, grant: id)
     let change = try await postgres.repeatingConflicts { transaction -> Change? in
@@ -89,7 +93,7 @@ public struct Grants {
       }
       _ = try await transaction.commit(
         Self.writing(state, publisher) + [
-          Self.ending([withdrawn]), AuditEntry.insert([.grant("customer.grantWithdrawn", withdrawn)]),
+          Self.ending([withdrawn]), AuditEntry.insert([.grant("customer.grantWithdrawn", withdrawn, by: person)]),
         ])
       return Change(grant: withdrawn, isNew: true, events: state.changes.events)
     }
@@ -151,15 +155,19 @@ public struct Grants {
 
 extension AuditEntry {
   /// A change of a grant. The note is not part of it: it may tell about the customer.
-  static func grant(_ action: String, _ grant: Grant) -> AuditEntry {
-    AuditEntry(
-      publisherId: grant.customer.publisherId, actor: .publisher, action: action, subject: grant.customer.id.text,
-      detail: JSONWriter.object { detail in
-        detail.time("expiresAt", grant.endsAt)
-        detail.member("grantId", grant.id)
-        detail.member("offerId", grant.offerId)
-        detail.member("reason", grant.reason.rawValue)
-      })
+  ///
+  /// - Parameter person: who made it at the console; `nil` for a publisher's token.
+  static func grant(_ action: String, _ grant: Grant, by person: String?) -> AuditEntry {
+    let (publisher, subject) = (grant.customer.publisherId, grant.customer.id.text)
+    let detail = JSONWriter.object { detail in
+      detail.time("expiresAt", grant.endsAt)
+      detail.member("grantId", grant.id)
+      detail.member("offerId", grant.offerId)
+      detail.member("reason", grant.reason.rawValue)
+    }
+    return person.map {
+      AuditEntry(publisherId: publisher, operator: $0, action: action, subject: subject, detail: detail)
+    } ?? AuditEntry(publisherId: publisher, actor: .publisher, action: action, subject: subject, detail: detail)
   }
 }
 

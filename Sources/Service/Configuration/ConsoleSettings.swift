@@ -1,4 +1,5 @@
 import Formats
+public import Transport
 
 /// The console: pages for the publisher's support and for operators. It is off until `console.usersFile` names a file.
 public struct ConsoleSettings: Sendable {
@@ -13,8 +14,11 @@ public struct ConsoleSettings: Sendable {
   public var sessionTimeout: Duration
   /// PostgreSQL breaks off a statement of the console that takes longer.
   public var statementTimeout: Duration
+  /// The proxies whose `X-Forwarded-For` names the person's address.
+  public var trustedProxies: [AddressBlock]
 
   public static let usersFileKey = "console.usersFile"
+  public static let trustedProxiesKey = "console.trustedProxies"
 
   init(_ reader: SettingsReader) {
     listen = ListenAddress(reader, "console.listen", "127.0.0.1:8090", "Address and port of the console's pages.")
@@ -36,23 +40,32 @@ public struct ConsoleSettings: Sendable {
       "console.sessionSeconds", 43_200, 60...604_800, "A session ends after this, however much it is used.")
     statementTimeout = reader.seconds(
       "console.statementTimeoutSeconds", 2, 0.1...60, "PostgreSQL breaks off a look-up that takes longer.")
+    trustedProxies = reader.trustedProxies(Self.trustedProxiesKey, before: "console")
   }
 
   /// Splits a public URL.
   ///
-  /// - Returns: the origin as browsers send it, and the path before all pages; `nil` for a text that is no such URL.
+  /// - Returns: the origin as browsers send it, which is without the scheme's own port, and the path before all pages;
+  ///   `nil` for a text that is no such URL.
   public static func parts(of url: String) -> (origin: String, path: String)? {
     guard let scheme = ["https://", "http://"].first(where: url.hasPrefix) else { return nil }
     let rest = url.dropFirst(scheme.count)
-    let host = rest.prefix { $0 != "/" }
-    let path = rest[host.endIndex...]
-    let isHost = { (byte: UInt8) in
-      byte.isASCIIDigit || (0x61...0x7a).contains(byte) || [0x2d, 0x2e, 0x3a].contains(byte)
+    let authority = rest.prefix { $0 != "/" }
+    let path = rest[authority.endIndex...]
+    let host = authority.prefix { $0 != ":" }
+    var port = authority[host.endIndex...]
+    if !port.isEmpty {
+      // A browser writes no zeros before a port.
+      guard port.dropFirst().isASCIIDigits(1...5), let number = UInt16(port.dropFirst()), number > 0,
+        !port.hasPrefix(":0")
+      else { return nil }
+      if number == (scheme == "https://" ? 443 : 80) { port = "" }
     }
-    let isPath = { (byte: UInt8) in isHost(byte) && byte != 0x3a || byte == 0x2f || byte == 0x5f }
+    let isHost = { (byte: UInt8) in byte.isASCIIDigit || (0x61...0x7a).contains(byte) || [0x2d, 0x2e].contains(byte) }
+    let isPath = { (byte: UInt8) in isHost(byte) || byte == 0x2f || byte == 0x5f }
     guard !host.isEmpty, host.utf8.allSatisfy(isHost), path.utf8.allSatisfy(isPath), !path.hasSuffix("/"),
       !path.contains("//")
     else { return nil }
-    return (scheme + host, String(path))
+    return (scheme + host + port, String(path))
   }
 }

@@ -24,6 +24,8 @@ public struct GatewaySettings: Sendable {
   public var doors: DoorSettings
   public var limits: LimitSettings
 
+  public static let trustedProxiesKey = "gateway.trustedProxies"
+
   init(_ reader: SettingsReader, _ known: [any ConfiguredDoor]) {
     doors = DoorSettings(reader, known)
     limits = LimitSettings(reader)
@@ -71,15 +73,6 @@ public struct GatewaySettings: Sendable {
         "How many notifications that Apple did not sign one client address may post in a second to one publisher's "
           + "path. Those of 30 seconds may come at once. Beyond that, the address gets 429. All paths together have 20 "
           + "times as much."))
-    let key = "gateway.trustedProxies"
-    trustedProxies = reader.strings(
-      key, [],
-      "Addresses and blocks, such as `10.1.0.0/16`, of the proxies before the gateway. The gateway ignores "
-        + "`X-Forwarded-For` from any other sender."
-    ).compactMap { text in
-      let block = AddressBlock(text)
-      if block == nil { reader.note(key, "has \"\(text)\", expected an address, or a block such as 10.1.0.0/16") }
-      return block
-    }
+    trustedProxies = reader.trustedProxies(Self.trustedProxiesKey, before: "gateway")
   }
 }

@@ -16,7 +16,8 @@ struct ConsoleSessionTests {
       let sessions = ConsoleSessions(test.redis, prefix: test.prefix)
       var session = ConsoleSession(name: "ada", lineSHA256: "aa", startedAt: 1000, usedAt: 1000)
       #expect(try await sessions.session("t") == nil)
-      try await sessions.begin(session, "t", for: .seconds(60))
+      try await sessions.begin(
+        session, "t", of: "ada", for: .seconds(60), longest: .seconds(900), atMost: 10)
       #expect(try await sessions.session("t") == session)
       session.usedAt = 2000
       try await sessions.use(session, "t", for: .seconds(30))
@@ -27,6 +28,47 @@ struct ConsoleSessionTests {
       // A page that was under way does not bring it back.
       try await sessions.use(session, "t", for: .seconds(30))
       #expect(try await sessions.session("t") == nil)
+    }
+  }
+
+  @Test func `one session more ends the oldest that lasts`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let sessions = ConsoleSessions(test.redis, prefix: test.prefix)
+      let session = ConsoleSession(name: "ada", lineSHA256: "aa", startedAt: 1000, usedAt: 1000)
+      func begin(_ token: String, of person: String = "ada") async throws {
+        try await sessions.begin(
+          session, token, of: person, for: .seconds(60), longest: .seconds(900), atMost: 3)
+      }
+      func live() async throws -> [String] {
+        var live: [String] = []
+        for token in ["a", "b", "c", "d", "e", "other"] where try await sessions.session(token) != nil {
+          live.append(token)
+        }
+        return live
+      }
+      try await begin("other", of: "bob")
+      for token in ["a", "b", "c"] { try await begin(token) }
+      // An ended one takes no place.
+      try await sessions.end("b")
+      try await begin("d")
+      #expect(try await live() == ["a", "c", "d", "other"])
+      try await begin("e")
+      #expect(try await live() == ["c", "d", "e", "other"])
+      let list = test.prefix + "console:sessions:ada"
+      #expect(try await test.redis.send(["LLEN", list]).integer == 3)
+      let rest = try await test.redis.send(["PTTL", list]).integer ?? 0
+      #expect(rest > 800_000 && rest <= 900_000)
+    }
+  }
+
+  @Test func `things are counted for a while`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let sessions = ConsoleSessions(test.redis, prefix: test.prefix)
+      var counts: [Int64] = []
+      for what in ["a", "a", "b"] { counts.append(try await sessions.count(what, within: .seconds(900))) }
+      #expect(counts == [1, 2, 1])
+      let rest = try await test.redis.send(["PTTL", test.prefix + "console:attempts:a"]).integer ?? 0
+      #expect(rest > 800_000 && rest <= 900_000)
     }
   }
 

@@ -41,18 +41,82 @@ struct ConsoleFinderTests {
       try await ledger.register("100", for: "ann", as: "sync-1")
       try await ledger.register("200", for: "bob", as: "sync-2")
       let timeline = ConsoleTimeline(ledger.postgres)
-      let moments = try await timeline.moments(of: CustomerKey(publisherId: 7, id: "ann"), limit: 50)
+      let found = await timeline.all(of: "ann")
+      let moments = found.moments
+      #expect(found.missing == [])
       #expect(moments.contains { $0.kind == .registration && $0.id == "sync-1" && $0.about == "100" })
       #expect(moments.contains { $0.kind == .ownership && $0.what == "registration" && $0.outcome == "owns it" })
       #expect(moments.contains { $0.kind == .event })
       #expect(!moments.contains { $0.id == "sync-2" || $0.about == "200" })
-      let times = moments.compactMap(\.at)
+      let times = moments.map(\.at)
       #expect(times == times.sorted(by: >))
-      #expect(try await timeline.moments(of: CustomerKey(publisherId: 7, id: "ann"), limit: 1).count == 1)
-      #expect(try await timeline.moments(of: CustomerKey(publisherId: 3, id: "ann"), limit: 50) == [])
-      #expect(try await timeline.notifications(of: Given.key("100"), limit: 5) == [])
-      let evidence = try await ConsoleEvidence.newest(of: Given.key("100"), limit: 5, ledger.postgres)
+      #expect(await timeline.all(of: "ann", limit: 1).moments.count == 1)
+      #expect(await timeline.all(of: "ann", publisher: 3) == ConsoleTimeline.Reading())
+      #expect(try await timeline.notifications(of: Given.key("100"), limit: 5, within: .seconds(60)) == [])
+      let evidence = try await ConsoleEvidence.newest(
+        of: Given.key("100"), limit: 5, within: .seconds(60), ledger.postgres)
       #expect(evidence.map(\.kind) == ["transaction"] && evidence.first?.source == "serverAPI")
     }
   }
+
+  /// A customer with very many events must not hide the rest.
+  @Test func `what takes too long is missing alone`() async throws {
+    try await Given.with { ledger in
+      try await ledger.register("100", for: "ann", as: "sync-1")
+      try await ledger.postgres.transaction { other in
+        _ = try await other.query(PostgresQuery(.holdEvents))
+        var failures = 0
+        let found = await ConsoleTimeline(ledger.postgres).moments(
+          of: CustomerKey(publisherId: 7, id: "ann"), limit: 50, until: .now + .seconds(1)
+        ) { _ in failures += 1 }
+        #expect(found.missing == [.event, .attempt] && (1...2).contains(failures))
+        #expect(found.moments.map(\.kind).sorted { $0.rawValue < $1.rawValue } == [.ownership, .registration])
+        // What else comes now waits for nothing.
+        #expect(try await Holdings(ledger.postgres).holdings(of: CustomerKey(publisherId: 7, id: "ann")).isKnown)
+      }
+      let late = await ConsoleTimeline(ledger.postgres).moments(
+        of: CustomerKey(publisherId: 7, id: "ann"), limit: 50, until: .now
+      ) { _ in }
+      #expect(late.missing.count == ConsoleMoment.Kind.allCases.count && late.moments == [])
+    }
+  }
+
+  /// A registration that waits for its next run stands where it was received.
+  @Test func `registrations under way hide none that is over`() async throws {
+    try await Given.with { ledger in
+      try await ledger.register("100", for: "ann", as: "sync-1")
+      for (number, wait) in [(1, 1000), (2, 500)] {
+        let job = Job(
+          synchronizationId: SynchronizationId("waiting-\(number)"), publisherId: 7, customerId: "ann",
+          transactionId: "200", registeredAt: Given.now - Int64(wait) * Given.day)
+        _ = try await ledger.postgres.run(
+          PostgresQuery(
+            .putOff, [.text(job.synchronizationId.text), .bytes(number == 1 ? job.encoded : Array("?".utf8))]))
+      }
+      let moments = await ConsoleTimeline(ledger.postgres).all(of: "ann").moments.filter { $0.kind == .registration }
+      // What nobody can read stands at its next run.
+      #expect(moments.map(\.id) == ["waiting-2", "sync-1", "waiting-1"])
+      #expect(moments.last?.at == Given.now - 1000 * Given.day && moments.last?.outcome == "retrying")
+    }
+  }
+}
+
+extension ConsoleTimeline {
+  @LoopActor
+  fileprivate func all(of customer: CustomerId, publisher: Int64 = 7, limit: Int = 50) async -> Reading {
+    await moments(
+      of: CustomerKey(publisherId: publisher, id: customer), limit: limit, until: .now + .seconds(60)
+    ) { Issue.record($0) }
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let holdEvents = PostgresStatement("hold events", "LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+
+  fileprivate static let putOff = PostgresStatement(
+    "put off in a test",
+    """
+    INSERT INTO synchronizations (publisher_id, id, transaction_id, customer_id, kind, status, job, due_at)
+    VALUES (7, $1, '200', 'ann', 'registration', 'retrying', $2, now() + interval '3 years')
+    """)
 }

@@ -6,6 +6,7 @@ import EventLoop
 import HTTPServer
 import Ledger
 import Observability
+import Service
 import Transport
 
 @testable import Doors

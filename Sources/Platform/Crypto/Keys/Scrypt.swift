@@ -30,11 +30,22 @@ public struct Scrypt: Sendable, Equatable {
 
   public var text: String { "scrypt$\(logN)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash))" }
 
+  /// A hash that no password has, for a person whom nobody knows.
+  public static func ofNobody(logN: Int = Self.usualLogN) throws(CryptoError) -> Scrypt {
+    Scrypt(logN: logN, salt: try secureRandomBytes(16), hash: try secureRandomBytes(32))
+  }
+
   /// Whether a password has this hash. It blocks for a while.
-  public func admits(_ password: String) -> Bool {
+  ///
+  /// - Parameter most: so much it costs at least: the same for hashes with different costs.
+  public func admits(_ password: String, costing most: Int? = nil) -> Bool {
     guard let other = try? Self.hash(password, logN, salt) else { return false }
+    for logN in Self.padding(from: logN, to: most ?? logN) { _ = try? Self.hash(password, logN, salt) }
     return constantTimeEqual(hash, other)
   }
+
+  /// The costs that make one cost as much as another: 2^n and 2^n are 2^(n+1), and so on.
+  static func padding(from logN: Int, to most: Int) -> Range<Int> { logN..<max(logN, most) }
 
   private static func hash(_ password: String, _ logN: Int, _ salt: [UInt8]) throws(CryptoError) -> [UInt8] {
     var hash = [UInt8](repeating: 0, count: 32)

@@ -1,13 +1,14 @@
 import Formats
-import Transport
+public import HTTPServer
+public import Transport
 
 /// The address of the client behind a request: the socket's peer, or the address that a trusted proxy names.
 ///
 /// Any client can send `X-Forwarded-For`. So the field counts only if the socket's peer is a listed proxy, and of its
 /// addresses only those that listed proxies have added.
-enum ClientAddress {
+public enum ClientAddress {
   /// Whether the numeric address of a socket's peer is a listed proxy's.
-  static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {
+  public static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {
     guard !proxies.isEmpty, let peer = address(peer) else { return false }
     return proxies.contains { $0.contains(peer) }
   }
@@ -17,7 +18,7 @@ enum ClientAddress {
   ///
   /// - Parameter fields: the values of `X-Forwarded-For`, in their order. Each proxy adds the address of its own peer
   ///   at the end.
-  static func of(peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]) -> String? {
+  public static func of(peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]) -> String? {
     network(peer: peer, forwardedFor: fields, behind: proxies)?.text
   }
 
@@ -62,6 +63,17 @@ enum ClientAddress {
   /// Whether a text is nothing, or a colon and a port.
   private static func isPort(_ text: Substring) -> Bool {
     text.isEmpty || text.first == ":" && text.dropFirst().isASCIIDigits(1...5)
+  }
+}
+
+extension HTTPServer.Configuration {
+  /// Takes the client of a request from `X-Forwarded-For` if one of these proxies brings it.
+  public mutating func trust(_ proxies: [AddressBlock]) {
+    isProxy = { ClientAddress.isProxy($0, in: proxies) }
+    clientBehindProxy = { proxy, headers in
+      let named = headers.filter { $0.name.lowercased() == "x-forwarded-for" }.map(\.value)
+      return ClientAddress.of(peer: proxy, forwardedFor: named, behind: proxies)
+    }
   }
 }
 

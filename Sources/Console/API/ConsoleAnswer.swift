@@ -13,16 +13,20 @@ enum ConsoleAnswer {
     ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
   ]
 
-  static func page(_ status: Int, _ html: String) -> HTTPServerResponse {
-    answer(status, "text/html; charset=utf-8", Array(html.utf8))
+  static func page(
+    _ status: Int, _ html: String, _ more: [(name: String, value: String)] = []
+  ) -> HTTPServerResponse {
+    answer(status, "text/html; charset=utf-8", Array(html.utf8), more)
   }
 
   static func json(_ status: Int, _ json: [UInt8]) -> HTTPServerResponse {
     answer(status, "application/json", json)
   }
 
-  static func text(_ status: Int, _ text: String) -> HTTPServerResponse {
-    answer(status, "text/plain; charset=utf-8", Array((text + "\n").utf8))
+  static func text(
+    _ status: Int, _ text: String, _ more: [(name: String, value: String)] = []
+  ) -> HTTPServerResponse {
+    answer(status, "text/plain; charset=utf-8", Array((text + "\n").utf8), more)
   }
 
   static func style() -> HTTPServerResponse {
@@ -38,7 +42,9 @@ enum ConsoleAnswer {
       status: 303, headers: headers + [("Location", address)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
   }
 
-  private static func answer(_ status: Int, _ type: String, _ body: [UInt8]) -> HTTPServerResponse {
-    HTTPServerResponse(status: status, headers: headers + [("Content-Type", type)], body: body)
+  private static func answer(
+    _ status: Int, _ type: String, _ body: [UInt8], _ more: [(name: String, value: String)] = []
+  ) -> HTTPServerResponse {
+    HTTPServerResponse(status: status, headers: headers + [("Content-Type", type)] + more, body: body)
   }
 }

@@ -1,30 +1,32 @@
-import EventLoop
-import HTTPServer
-import Observability
+public import EventLoop
+public import HTTPServer
+public import Observability
 
-/// Tells that requests come through a proxy that `gateway.trustedProxies` does not list.
+/// Tells that requests come through a proxy that the role's setting does not list.
 ///
 /// All clients of such a proxy are one address here, with one share of places, one of room and one pace: one stranger
 /// among them takes what the others need. Any client can send the field, so the log has one line a minute for each
 /// peer, and no more than 32 lines.
 @LoopActor
-final class UnlistedProxies {
+public final class UnlistedProxies {
   private let log: Log
+  private let setting: String
   private let seen: Counter
   /// When each peer was told, within the last minute.
   private var told: [AddressGroup: ContinuousClock.Instant] = [:]
 
   private static let linesAMinute = 32
 
-  init(_ metrics: Metrics, _ log: Log) {
-    self.log = log
+  /// - Parameter setting: that lists proxies, such as `gateway.trustedProxies`.
+  public init(_ metrics: Metrics, _ log: Log, setting: String) {
+    (self.log, self.setting) = (log, setting)
     seen = metrics.counter(
       "countersign_unlisted_proxy_requests_total",
-      "Requests through a proxy that gateway.trustedProxies does not list.")
+      "Requests through a proxy that the role's trustedProxies does not list.")
   }
 
   /// Counts a request that comes through one, be it answered or refused by its head.
-  func look(at request: HTTPServerRequest) {
+  public func look(at request: HTTPServerRequest) {
     guard let peer = Self.peer(of: request) else { return }
     seen.count()
     let now = ContinuousClock.now
@@ -33,7 +35,7 @@ final class UnlistedProxies {
     guard told[group] == nil, told.count < Self.linesAMinute else { return }
     told[group] = now
     log.warning(
-      "a request came through a proxy that is not listed, so its clients are one; list it in gateway.trustedProxies",
+      "a request came through a proxy that is not listed, so its clients are one; list it in \(setting)",
       ["peer": .string(peer)])
   }
 

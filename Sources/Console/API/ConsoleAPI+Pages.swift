@@ -1,0 +1,99 @@
+import Configuration
+import Domain
+import EventLoop
+import HTTPServer
+import Ledger
+import Service
+
+/// Each decides what the reader may see before it asks the ledger.
+extension ConsoleAPI {
+  func find(_ text: String, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    let view = reader.view
+    let text = String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    let publishers = context.publishers.all.map(\.id).filter(view.person.sees)
+    let hits = try await ConsoleFinder(postgres).find(
+      text, among: publishers, FindPage.kinds(of: text, view.person.role))
+    let page = FindPage(view: view, text: text, hits: hits)
+    if !reader.isJSON, let only = page.only { return ConsoleAnswer.seeOther(only.address) }
+    let status = hits.isEmpty && !text.isEmpty && !reader.isJSON ? 404 : 200
+    return reader.answer(status, html: page.html, json: page.json)
+  }
+
+  func customer(_ key: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
+    guard reader.view.person.role.seesPersonalData else {
+      return reader.message(
+        403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")
+    }
+    async let timeline = timeline(of: key, reader)
+    async let found = holdings.holdings(of: key)
+    async let record = CustomerStore(postgres).customer(key.publisherId, key.id)
+    async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases)
+    guard try await found.isKnown else { return reader.nothing }
+    let page = CustomerPage(
+      view: reader.view, customer: key, email: try await record?.email, rules: publisher.accessRules(for: key.id),
+      holdings: try await found, purchases: try await purchases, timeline: await timeline)
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
+    async let signed = signed(about: key, reader)
+    async let found = PurchaseReader(postgres).purchase(
+      key.publisherId, key.originalTransactionId, in: [key.environment])
+    guard let record = try await found else { return reader.nothing }
+    let owner = record.ownerships.last { $0.endedAt == nil }?.customerId
+    let (notifications, evidence) = await signed
+    let page = PurchasePage(
+      view: reader.view, record: record, rules: publisher.accessRules(for: owner ?? .nobody),
+      notifications: notifications, evidence: evidence)
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  /// The publisher, if the reader may see it.
+  private func publisher(_ id: Int64, _ reader: ConsoleReader) -> Publisher? {
+    reader.view.person.sees(id) ? context.publishers[id] : nil
+  }
+
+  // MARK: What may take long, and fails alone
+
+  private func timeline(of key: CustomerKey, _ reader: ConsoleReader) async -> ConsoleTimeline.Reading {
+    let end = ContinuousClock.now + context.settings.console.statementTimeout
+    let reading = await timelines.run(of: reader.view.person.name) { [postgres] in
+      await ConsoleTimeline(postgres).moments(of: key, limit: CustomerPage.mostMoments, until: end) {
+        log("console timeline failed", $0)
+      }
+    }
+    return reading ?? ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases)
+  }
+
+  /// - Returns: `nil` for what could not be read.
+  private func signed(
+    about key: PurchaseKey, _ reader: ConsoleReader
+  ) async -> (notifications: [ConsoleMoment]?, evidence: [ConsoleEvidence]?) {
+    let end = ContinuousClock.now + context.settings.console.statementTimeout
+    let found = await timelines.run(of: reader.view.person.name) { [postgres] in
+      (
+        await inTime(end) {
+          try await ConsoleTimeline(postgres).notifications(of: key, limit: PurchasePage.most, within: $0)
+        },
+        await inTime(end) { try await ConsoleEvidence.newest(of: key, limit: PurchasePage.most, within: $0, postgres) }
+      )
+    }
+    return found ?? (nil, nil)
+  }
+
+  /// Reads something within the rest of a time; `nil` if it could not be read.
+  private func inTime<Value>(
+    _ end: ContinuousClock.Instant, _ read: @LoopActor (Duration) async throws -> Value
+  ) async -> Value? {
+    let rest = ContinuousClock.now.duration(to: end)
+    guard rest > .zero else { return nil }
+    do {
+      return try await read(rest)
+    } catch {
+      log("console timeline failed", error)
+      return nil
+    }
+  }
+}

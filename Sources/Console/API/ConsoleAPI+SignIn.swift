@@ -1,0 +1,43 @@
+import HTTPServer
+import Observability
+
+extension ConsoleAPI {
+  func signInPage(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    ConsoleAnswer.page(200, SignInPage(prefix: prefix, next: request.query("next") ?? "").html)
+  }
+
+  func signOut(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    if let token = cookie.token(of: request) { try await signIn.signOut(token) }
+    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"]).address, cookie: cookie.header(nil))
+  }
+
+  func signIn(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    guard let form = FormBody(request.body), let name = form["name"], let password = form["password"],
+      name.utf8.count <= 100, password.utf8.count <= PasswordLine.lengths.upperBound
+    else { return ConsoleAnswer.text(400, "The form is not complete. Open the page, and send it again.") }
+    let answer = try await signIn.signIn(name, password, from: AddressGroup(request.origin.client).text)
+    metrics.signIns.count(answer.label)
+    var page = SignInPage(prefix: prefix, next: form["next"] ?? "", name: name)
+    switch answer {
+    case .signedIn(let token):
+      return ConsoleAnswer.seeOther(Self.destination(page.next, prefix), cookie: cookie.header(token))
+    case .refused:
+      page.mistake = "Name or password is wrong."
+      return ConsoleAnswer.page(401, page.html)
+    case .tooOften:
+      page.mistake = "Too many attempts. Try again in 15 minutes."
+      return ConsoleAnswer.page(429, page.html, [("Retry-After", "\(SignIn.window.components.seconds)")])
+    case .busy:
+      page.mistake = "Many people sign in just now. Try again in some seconds."
+      return ConsoleAnswer.page(429, page.html, [("Retry-After", "5")])
+    }
+  }
+
+  /// The address to go on to: a page of the console, whatever somebody wrote.
+  nonisolated static func destination(_ next: String, _ prefix: String) -> String {
+    let isOwn =
+      next.hasPrefix(prefix + "/") && !next.hasPrefix("//") && next.utf8.count <= 2048
+      && next.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }
+    return isOwn ? next : prefix + "/"
+  }
+}

@@ -1,0 +1,118 @@
+import Configuration
+import Domain
+import EventLoop
+import HTTPServer
+import Ledger
+import Observability
+import Postgres
+import Redis
+import Service
+
+/// Answers the requests to the console.
+@LoopActor
+final class ConsoleAPI {
+  let context: RoleContext
+  private let health: HealthEndpoints
+  let signIn: SignIn
+  let postgres: PostgresClient
+  let holdings: Holdings
+  /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
+  let timelines: ConsoleLine
+  let metrics: ConsoleMetrics
+  /// Of the public URL; `nil` if browsers reach the listener itself.
+  private let origin: String?
+  let prefix: String
+  let cookie: SessionCookie
+
+  init(
+    _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ postgres: PostgresClient,
+    _ metrics: ConsoleMetrics
+  ) {
+    (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
+    self.metrics = metrics
+    holdings = Holdings(postgres)
+    timelines = ConsoleLine(
+      ConsoleTurns.Limits(atOnce: max(1, context.settings.ledger.connections - 1), waiting: 16, ofOwner: 4))
+    let parts = context.settings.console.publicURL.flatMap(ConsoleSettings.parts)
+    (origin, prefix) = (parts?.origin, parts?.path ?? "")
+    cookie = SessionCookie(isSecure: origin?.hasPrefix("https://") ?? false, prefix: prefix)
+  }
+
+  func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    if let answer = health.answer(request) { return answer }
+    guard let path = ownPath(request.path), let route = ConsoleRoute(path) else {
+      return counted(ConsoleAnswer.text(404, "There is no such page."), "none")
+    }
+    guard route.methods.contains(request.method) else {
+      return counted(
+        ConsoleAnswer.text(405, "The page does not take \(request.method).", [("Allow", route.allowed)]), route.label)
+    }
+    if request.method == "POST", !SameOrigin.admits(request, own: origin) {
+      return counted(
+        ConsoleAnswer.text(
+          403, "The form does not come from a page of this console. Open the page, and send it again."),
+        route.label)
+    }
+    do {
+      return counted(try await answer(request, route), route.label)
+    } catch {
+      log("console failed", error)
+      return counted(
+        ConsoleAnswer.text(503, "The console could not read what the page shows. Load it again in a moment."),
+        route.label)
+    }
+  }
+
+  /// Logs a failure. While a server is away, its connections say so once, and not each request.
+  func log(_ event: String, _ error: any Error) {
+    if let error = error as? RedisError, error.isToldOnce {
+      context.log.debug(event, ["cause": .failure(error)])
+    } else {
+      context.log.ledgerFailure(event, error)
+    }
+  }
+
+  private func counted(_ answer: HTTPServerResponse, _ page: String) -> HTTPServerResponse {
+    metrics.requests.count(page, "\(answer.status)")
+    return answer
+  }
+
+  /// The path behind the prefix; `nil` for a path without it.
+  private func ownPath(_ path: [String]) -> [String]? {
+    let before = prefix.split(separator: "/").map(String.init)
+    guard path.count >= before.count, zip(path, before).allSatisfy(==) else { return nil }
+    return Array(path.dropFirst(before.count))
+  }
+
+  private func answer(_ request: HTTPServerRequest, _ route: ConsoleRoute) async throws -> HTTPServerResponse {
+    switch route {
+    case .style: return ConsoleAnswer.style()
+    case .signIn: return request.method == "POST" ? try await signIn(request) : signInPage(request)
+    case .signOut: return try await signOut(request)
+    case .page(let page, let isJSON):
+      guard let token = cookie.token(of: request), let person = try await signIn.person(token) else {
+        return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(request)
+      }
+      let reader = ConsoleReader(
+        view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: isJSON)
+      switch page {
+      case .find: return try await find(request.query("q") ?? "", reader)
+      case .customer(let key): return try await customer(key, reader)
+      case .purchase(let key): return try await purchase(key, reader)
+      }
+    }
+  }
+
+  /// Sends somebody without a session to the sign-in, and from there back.
+  private func toSignIn(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    let path = (ownPath(request.path) ?? []).map(Link.text(ofSegment:))
+    let query = request.query.map { (name: $0.name, value: $0.value) }
+    let next = Link(prefix, path, query: query).address
+    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"], query: path.isEmpty ? [] : [("next", next)]).address)
+  }
+}
+
+extension RedisError {
+  /// Whether the connection's own lines tell it: Redis is away, or takes no writes.
+  var isToldOnce: Bool { code != .reply || refusal != nil }
+}

@@ -1,0 +1,25 @@
+import HTTPServer
+
+/// Who reads a page, and in which form.
+struct ConsoleReader: Sendable {
+  let view: ConsoleView
+  let isJSON: Bool
+
+  /// A page, in the form that the reader wants.
+  func answer(_ status: Int = 200, html: @autoclosure () -> String, json: @autoclosure () -> [UInt8])
+    -> HTTPServerResponse
+  {
+    isJSON ? ConsoleAnswer.json(status, json()) : ConsoleAnswer.page(status, html())
+  }
+
+  /// One message.
+  func message(_ status: Int, _ title: String, _ text: String) -> HTTPServerResponse {
+    isJSON
+      ? ConsoleAnswer.text(status, text) : ConsoleAnswer.page(status, Layout.message(title, view, text))
+  }
+
+  /// The same whether nothing is there, or somebody else's.
+  var nothing: HTTPServerResponse {
+    message(404, "Nothing is here", "Nothing with this id is here, or it belongs to a publisher that you may not see.")
+  }
+}
