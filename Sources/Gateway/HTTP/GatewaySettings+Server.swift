@@ -2,6 +2,7 @@ import AppStore
 import Configuration
 import EventLoop
 import HTTPServer
+import Service
 
 extension GatewaySettings {
   /// What the gateway's server asks about a head.
