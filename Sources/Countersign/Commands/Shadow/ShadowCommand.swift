@@ -154,7 +154,7 @@ struct ShadowCommand {
 
 extension Array {
   /// Pieces of a length, in their order.
-  fileprivate func chunks(of length: Int) -> [ArraySlice<Element>] {
-    stride(from: 0, to: count, by: length).map { self[$0..<Swift.min($0 + length, count)] }
+  fileprivate func chunks(of length: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: length).map { Array(self[$0..<Swift.min($0 + length, count)]) }
   }
 }
