@@ -31,7 +31,7 @@ enum ConsoleStyle {
     p { margin: 0 0 .6rem; }
     .above { color: var(--soft); font-size: .85rem; margin: 0 0 .15rem; }
     .lead { color: var(--soft); }
-    input {
+    input, select {
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--edge); border-radius: 6px;
       padding: .4rem .65rem; width: 100%; min-width: 0;
     }
@@ -98,6 +98,11 @@ enum ConsoleStyle {
     .door form { display: grid; gap: .5rem; margin-top: 1.25rem; }
     .door label { font-size: .88rem; font-weight: 550; margin-top: .4rem; }
     .door button { margin-top: .8rem; }
+    .fields { display: grid; gap: .75rem 1rem; margin: .75rem 0 .4rem; align-items: end;
+      grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
+    .fields label { font-size: .88rem; font-weight: 550; }
+    .fields button { justify-self: start; }
+    .confirm { display: flex; gap: 1rem; align-items: center; margin: 1.25rem 0; }
     .mistake { color: var(--bad); margin: 0; min-height: 1.5em; }
     @media (max-width: 600px) {
       header, main { padding-left: .9rem; padding-right: .9rem; }

@@ -36,8 +36,23 @@ struct RequestTests {
       (["customers", "7", "~~a"], .page(.customer(CustomerKey(publisherId: 7, id: "~a")), isJSON: false)),
       (["customers", "7", "a\u{0}"], nil), (["purchases", "7", "Production", "1\u{0}"], nil),
       (["purchases", "7", "\u{0}", "1"], nil), (["style.css.json"], nil),
+      (["customers", "7", "42", "grants"], .action(.give(CustomerKey(publisherId: 7, id: "42")))),
+      (
+        ["customers", "7", "42", "grants", "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "withdraw"],
+        .action(.withdraw("0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", CustomerKey(publisherId: 7, id: "42")))
+      ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
+      (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
+
+  @Test func `what changes something is posted`() throws {
+    for path in [["customers", "7", "42", "grants"], ["sign-out"]] {
+      #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
+    }
+    for path in [[], ["customers", "7", "42"], ["style.css"]] {
+      #expect(try #require(ConsoleRoute(path)).methods == ["GET", "HEAD"])
+    }
+  }
 
   @Test(arguments: [
     ("/customers/7/42", "", "/customers/7/42"), ("//evil.example", "", "/"), ("https://evil.example", "", "/"),
@@ -60,7 +75,8 @@ struct RequestTests {
     #expect(parts.origin == origin && parts.path == path)
   }
 
-  @Test(arguments: ["c.example", "https://", "https://c.example/", "https://c.example/a b", "ftp://x", "https://a//b",
+  @Test(arguments: [
+    "c.example", "https://", "https://c.example/", "https://c.example/a b", "ftp://x", "https://a//b",
     "https://a:", "https://a:0", "https://a:0443", "https://a:65536", "https://a:b", "https://a:1:2", "https://:443",
   ])
   func `other URLs are refused`(url: String) { #expect(ConsoleSettings.parts(of: url) == nil) }

@@ -153,6 +153,90 @@ struct ConsoleTests {
     }
   }
 
+  private struct Form {
+    let fleet: RunningFleet
+    let browser: Browser
+
+    /// Posts a form, and returns the page.
+    @LoopActor
+    func post(
+      _ path: String, _ fields: [(name: String, value: String)],
+      _ headers: [(name: String, value: String)] = ConsoleTests.own
+    ) async throws -> (status: Int, text: String, location: String?) {
+      let body = fields.map { "\($0.name)=\(PercentCoding.encoded($0.value))" }.joined(separator: "&")
+      let answer = try await fleet.send(
+        "POST", fleet.url(path, gateway: "console-1"),
+        [("Content-Type", "application/x-www-form-urlencoded"), ("Cookie", browser.cookie)] + headers, body)
+      return (answer.status, String(decoding: answer.body, as: UTF8.self), answer.header("location"))
+    }
+  }
+
+  /// The value of a hidden field of a page.
+  private func hidden(_ name: String, _ page: String) throws -> String {
+    let start = try #require(page.firstRange(of: "name=\"\(name)\" value=\"")).upperBound
+    return String(page[start...].prefix { $0 != "\"" })
+  }
+
+  @Test func `support grants access by hand and withdraws it, and nobody else does`() async throws {
+    try await withConsole { fleet in
+      let (path, tomorrow) = ("/customers/1001/7/grants", Date(timeIntervalSinceNow: 86_400).ISO8601Format().prefix(10))
+      let wish = [
+        (name: "offerId", value: "S2"), (name: "until", value: String(tomorrow)), (name: "reason", value: "goodwill"),
+        (name: "note", value: "Ticket 4711"),
+      ]
+      let confirm = [(name: "step", value: "confirm"), (name: "grantId", value: UUID().uuidString.lowercased())]
+      let (viewer, other) = (try await signIn(fleet, "vic"), try await signIn(fleet, "other"))
+      #expect(try await Form(fleet: fleet, browser: viewer).post(path, wish + confirm).status == 403)
+      #expect(try await Form(fleet: fleet, browser: other).post(path, wish + confirm).status == 404)
+      let nobody = Form(fleet: fleet, browser: Browser(fleet: fleet, cookie: ""))
+      #expect(try await nobody.post(path, wish + confirm).location == "/sign-in?next=%2Fcustomers%2F1001%2F7")
+
+      let support = try await signIn(fleet, "ada")
+      let form = Form(fleet: fleet, browser: support)
+      #expect(try await form.post(path, wish + confirm, [("Origin", "http://evil.example")]).status == 403)
+      #expect(try await support.get(path).status == 405)
+      #expect(try await fleet.texts("SELECT id AS text FROM grants") == [])
+      // A preview changes nothing.
+      let preview = try await form.post(path, wish + [(name: "step", value: "preview")])
+      #expect(preview.status == 200 && preview.text.contains("Grant access?"), "\(preview.text)")
+      #expect(try await fleet.texts("SELECT id AS text FROM grants") == [])
+      let id = try hidden("grantId", preview.text)
+      let sure = wish + [(name: "step", value: "confirm"), (name: "grantId", value: id)]
+      // A form that is sent twice gives one grant.
+      for _ in 1...2 {
+        let given = try await form.post(path, sure)
+        #expect(given.status == 303 && given.location == "/customers/1001/7", "\(given.text)")
+      }
+      #expect(try await fleet.texts("SELECT id AS text FROM grants") == [id])
+      #expect(try await support.get("/customers/1001/7").text.contains("Ticket 4711"))
+      // A refused form keeps the page, with what was filled in.
+      let changed = wish.map { $0.name == "note" ? (name: $0.name, value: "another note") : $0 }
+      let refused = try await form.post(
+        path, changed + [(name: "step", value: "confirm"), (name: "grantId", value: id)])
+      #expect(refused.status == 409 && refused.text.contains("Not done") && refused.text.contains("another note"))
+      let late = try await form.post(path, wish.map { $0.name == "until" ? (name: $0.name, value: "2020-01-01") : $0 })
+      #expect(late.status == 400 && late.text.contains("The last day is over."))
+
+      let withdrawal = path + "/\(id)/withdraw"
+      #expect(try await Form(fleet: fleet, browser: viewer).post(withdrawal, [confirm[0]]).status == 403)
+      #expect(try await Form(fleet: fleet, browser: other).post(withdrawal, [confirm[0]]).status == 404)
+      let asked = try await form.post(withdrawal, [(name: "step", value: "preview")])
+      #expect(asked.status == 200 && asked.text.contains("Withdraw the grant?"), "\(asked.text)")
+      #expect(try await form.post(withdrawal, [confirm[0]]).status == 303)
+      let again = try await form.post(withdrawal, [confirm[0]])
+      #expect(again.status == 409 && again.text.contains("over already"))
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor, publisher_id, subject) AS text FROM audit "
+          + "WHERE action LIKE 'customer.grant%' ORDER BY id")
+      #expect(
+        entries == ["customer.granted operator:ada 1001 7", "customer.grantWithdrawn operator:ada 1001 7"])
+      // The console has no broker: a worker tells both changes.
+      try await eventually("a worker publishes what the console told") {
+        try await fleet.texts("SELECT event_id AS text FROM outbox") == []
+      }
+    }
+  }
+
   @Test func `behind a listed proxy, each address has its own attempts`() async throws {
     try await withConsole(["COUNTERSIGN_CONSOLE_TRUSTED_PROXIES": "127.0.0.1"]) { fleet in
       func attempt(_ name: String, _ address: String, _ password: String = "wrong") async throws -> Int {
@@ -207,6 +291,16 @@ struct ConsoleTests {
       try await eventually("the session ends with the file's lines") { try await ada.get("/").status == 303 }
       #expect(try await fleet.metric("console-1", "countersign_console_users_file_mistakes") == 1)
       #expect(try await post(fleet, "/sign-in", "name=ada&password=wrong", Self.own).status == 401)
+    }
+  }
+}
+
+extension RunningFleet {
+  /// The column `text` of what the ledger answers.
+  @LoopActor
+  fileprivate func texts(_ sql: String) async throws -> [String] {
+    try await withLedger { ledger in
+      try await ledger.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
     }
   }
 }

@@ -20,20 +20,26 @@ extension ConsoleAPI {
   }
 
   func customer(_ key: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
-    guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
+    guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
     guard reader.view.person.role.seesPersonalData else {
       return reader.message(
         403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")
     }
+    guard let page = try await customerPage(key, reader) else { return reader.nothing }
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  /// Reads a customer's page for somebody who may see customers of the publisher; `nil` if there is none.
+  func customerPage(_ key: CustomerKey, _ reader: ConsoleReader) async throws -> CustomerPage? {
+    guard let publisher = publisher(key.publisherId, reader) else { return nil }
     async let timeline = timeline(of: key, reader)
     async let found = holdings.holdings(of: key)
     async let record = CustomerStore(postgres).customer(key.publisherId, key.id)
     async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases)
-    guard try await found.isKnown else { return reader.nothing }
-    let page = CustomerPage(
+    guard try await found.isKnown else { return nil }
+    return CustomerPage(
       view: reader.view, customer: key, email: try await record?.email, rules: publisher.accessRules(for: key.id),
       holdings: try await found, purchases: try await purchases, timeline: await timeline)
-    return reader.answer(html: page.html, json: page.json)
   }
 
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
@@ -51,7 +57,7 @@ extension ConsoleAPI {
   }
 
   /// The publisher, if the reader may see it.
-  private func publisher(_ id: Int64, _ reader: ConsoleReader) -> Publisher? {
+  func publisher(_ id: Int64, _ reader: ConsoleReader) -> Publisher? {
     reader.view.person.sees(id) ? context.publishers[id] : nil
   }
 

@@ -90,8 +90,8 @@ final class ConsoleAPI {
     case .signIn: return request.method == "POST" ? try await signIn(request) : signInPage(request)
     case .signOut: return try await signOut(request)
     case .page(let page, let isJSON):
-      guard let token = cookie.token(of: request), let person = try await signIn.person(token) else {
-        return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(request)
+      guard let person = try await person(of: request) else {
+        return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))
       }
       let reader = ConsoleReader(
         view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: isJSON)
@@ -100,15 +100,36 @@ final class ConsoleAPI {
       case .customer(let key): return try await customer(key, reader)
       case .purchase(let key): return try await purchase(key, reader)
       }
+    case .action(let action):
+      guard let person = try await person(of: request) else {
+        let page = ["customers", "\(action.customer.publisherId)", action.customer.id.text]
+        return toSignIn(Link(prefix, page))
+      }
+      let reader = ConsoleReader(
+        view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: false)
+      switch action {
+      case .give(let customer): return try await give(customer, request, reader)
+      case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
+      }
     }
   }
 
-  /// Sends somebody without a session to the sign-in, and from there back.
-  private func toSignIn(_ request: HTTPServerRequest) -> HTTPServerResponse {
+  /// Who has the session of a request; `nil` if it has none.
+  private func person(of request: HTTPServerRequest) async throws -> ConsolePerson? {
+    guard let token = cookie.token(of: request) else { return nil }
+    return try await signIn.person(token)
+  }
+
+  /// Sends somebody without a session to the sign-in, and from there back to a page.
+  private func toSignIn(_ page: Link) -> HTTPServerResponse {
+    let isStart = page == Link(prefix, [])
+    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"], query: isStart ? [] : [("next", page.address)]).address)
+  }
+
+  /// The page that a request is for.
+  private func page(of request: HTTPServerRequest) -> Link {
     let path = (ownPath(request.path) ?? []).map(Link.text(ofSegment:))
-    let query = request.query.map { (name: $0.name, value: $0.value) }
-    let next = Link(prefix, path, query: query).address
-    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"], query: path.isEmpty ? [] : [("next", next)]).address)
+    return Link(prefix, path, query: request.query.map { (name: $0.name, value: $0.value) })
   }
 }
 

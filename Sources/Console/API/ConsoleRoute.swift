@@ -3,6 +3,7 @@ import Domain
 /// Every address of the console.
 enum ConsoleRoute: Equatable {
   case page(Page, isJSON: Bool)
+  case action(Action)
   case signIn
   case signOut
   case style
@@ -12,6 +13,19 @@ enum ConsoleRoute: Equatable {
     case find
     case customer(CustomerKey)
     case purchase(PurchaseKey)
+  }
+
+  /// What changes something. Each is a form that a page of the console posts.
+  enum Action: Equatable {
+    case give(CustomerKey)
+    case withdraw(GrantId, CustomerKey)
+
+    /// Whose page has the form.
+    var customer: CustomerKey {
+      switch self {
+      case .give(let customer), .withdraw(_, let customer): customer
+      }
+    }
   }
 
   /// Finds the route of a path without the prefix. A page's twin in JSON has `.json` behind the first segment.
@@ -24,9 +38,17 @@ enum ConsoleRoute: Equatable {
     switch (first, path.count) {
     case (nil, 0): self = .page(.find, isJSON: false)
     case ("find", 1): self = .page(.find, isJSON: isJSON)
-    case ("customers", 3):
+    case ("customers", 3...):
       guard let publisher = Int64(ids[0]), CustomerId(ids[1]).isValid else { return nil }
-      self = .page(.customer(CustomerKey(publisherId: publisher, id: CustomerId(ids[1]))), isJSON: isJSON)
+      let customer = CustomerKey(publisherId: publisher, id: CustomerId(ids[1]))
+      switch (Array(ids.dropFirst(2)), isJSON) {
+      case ([], _): self = .page(.customer(customer), isJSON: isJSON)
+      case (["grants"], false): self = .action(.give(customer))
+      case (let rest, false) where rest.count == 3 && rest[0] == "grants" && rest[2] == "withdraw":
+        guard let grant = GrantId(canonical: rest[1]) else { return nil }
+        self = .action(.withdraw(grant, customer))
+      default: return nil
+      }
     case ("purchases", 4):
       guard let publisher = Int64(ids[0]), ids.dropFirst().allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
       let key = PurchaseKey(
@@ -45,6 +67,8 @@ enum ConsoleRoute: Equatable {
     case .page(.find, _): "find"
     case .page(.customer, _): "customer"
     case .page(.purchase, _): "purchase"
+    case .action(.give): "grant"
+    case .action(.withdraw): "withdrawGrant"
     case .signIn: "signIn"
     case .signOut: "signOut"
     case .style: "style"
@@ -56,7 +80,7 @@ enum ConsoleRoute: Equatable {
     switch self {
     case .page, .style: ["GET", "HEAD"]
     case .signIn: ["GET", "HEAD", "POST"]
-    case .signOut: ["POST"]
+    case .signOut, .action: ["POST"]
     }
   }
 

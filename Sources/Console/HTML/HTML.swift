@@ -55,6 +55,7 @@ struct HTML: Sendable, Equatable {
     case a, body, br, button, caption, code, dd, details, div, dl, dt, footer, form, h1, h2, h3, head, header, html
     case input, label, li, link, main, meta, nav, p, pre, section, small, span, strong, summary, table, tbody, td, th
     case thead, time, title, tr, ul
+    case select, option
     case svg, rect, line
 
     var isVoid: Bool { [.br, .input, .link, .meta].contains(self) }
@@ -71,8 +72,7 @@ struct Attribute: Sendable, Equatable {
     case autocomplete, charset, content, datetime, `class`, `for`, height, id, lang, maxlength, method, name
     case placeholder, rel, role, scope, title, type, value, viewBox, width, x, x1, x2, y, y1, y2, rx
     case label = "aria-label"
-    case tabindex
-    case autofocus, required, preserveAspectRatio
+    case autofocus, required, selected, open, preserveAspectRatio, tabindex
   }
 
   static func of(_ name: Name, _ value: String) -> Attribute { Attribute(name: name.rawValue, value: value) }

@@ -13,6 +13,9 @@ struct CustomerPage {
   /// Every purchase with all its transactions, the consumables too.
   let purchases: [Purchase]
   let timeline: ConsoleTimeline.Reading
+  /// Why an action was not done, and the form as the person has filled it in.
+  var refusal: String?
+  var form = GrantForm()
 
   /// The most lines of the timeline, and the most purchases.
   static let mostMoments = 60
@@ -42,7 +45,7 @@ struct CustomerPage {
       [
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
-        email.map { .p(.text($0), class: "lead") } ?? .nothing,
+        email.map { .p(.text($0), class: "lead") } ?? .nothing, .refusal(refusal),
       ] + verdict + [purchaseTable, grantTable, timelineTable])
   }
 
@@ -135,18 +138,33 @@ struct CustomerPage {
   }
 
   private var grantTable: HTML {
-    guard !holdings.grants.isEmpty else { return .nothing }
-    return .section(
-      "Grants by hand",
-      [
+    var pieces: [HTML] = []
+    if !holdings.grants.isEmpty {
+      pieces.append(
         .table(
-          "Access that a person gave", ["Grant", "Offer", "Reason", "Note", "Given", "Ends"],
+          "Access that a person gave", ["Grant", "Offer", "Reason", "Note", "Given", "Ends", "Change"],
           holdings.grants.map { grant in
             [
               .code(grant.id.text), .text(name(grant.offerId)), .text(grant.reason.rawValue), .text(grant.note ?? ""),
-              view.time(grant.createdAt), view.time(grant.endsAt),
+              view.time(grant.createdAt), view.time(grant.endsAt), withdrawal(grant),
             ]
-          })
+          }))
+    }
+    if view.person.role.acts, !rules.offers.all.isEmpty {
+      pieces.append(GrantFields(view: view, customer: customer, offers: rules.offers.all, form: form).html)
+    }
+    return pieces.isEmpty ? .nothing : .section("Grants by hand", pieces)
+  }
+
+  private func withdrawal(_ grant: Grant) -> HTML {
+    guard view.person.role.acts, grant.state(at: view.now) == .open else { return .nothing }
+    return .element(
+      .form, [.of(.method, "post"), .action(view.link(toWithdrawalOf: grant.id, customer))],
+      [
+        .hidden("step", "preview"),
+        .element(
+          .button, [.of(.type, "submit"), .class("quiet"), .of(.label, "Withdraw grant \(grant.id)")],
+          [.text("Withdraw …")]),
       ])
   }
 

@@ -5,12 +5,15 @@ import Formats
 enum ConsoleRole: String, Sendable, CaseIterable {
   /// Purchases and what happens to them, without personal data.
   case viewer
-  /// Customers too.
+  /// Customers too, and what helps them: access by hand.
   case support
-  /// What support sees. Actions of operators will need it.
+  /// What support sees and does.
   case `operator`
 
   var seesPersonalData: Bool { self != .viewer }
+
+  /// Whether a person may change something.
+  var acts: Bool { self != .viewer }
 }
 
 /// A person who may sign in: a line of the file of users.

@@ -102,7 +102,8 @@ extension ConsoleMoment {
   fileprivate init(_ kind: Kind, _ row: PostgresRow, job: [UInt8]?) throws {
     let registeredAt = job.flatMap { try? JSONObject(JSONText($0, limits: .own)).int64("registeredAt") }
     self.init(
-      kind: kind, at: try registeredAt ?? row.time("at") ?? 0, signedAt: try row.time("signed_at"), what: try row.text("what") ?? "",
+      kind: kind, at: try registeredAt ?? row.time("at") ?? 0, signedAt: try row.time("signed_at"),
+      what: try row.text("what") ?? "",
       id: try row.text("id") ?? "", about: try row.text("about"), outcome: try row.text("outcome"))
   }
 }
@@ -124,7 +125,8 @@ extension PostgresStatement {
   fileprivate static let readConsoleRegistrationsUnderWay = PostgresStatement(
     "console: read registrations under way",
     """
-    SELECT due_at AS at, NULL::timestamptz AS signed_at, kind AS what, id, transaction_id AS about, status AS outcome, job
+    SELECT due_at AS at, NULL::timestamptz AS signed_at, kind AS what, id, transaction_id AS about, status AS outcome,
+      job
     FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2 AND finalized_at IS NULL
     ORDER BY due_at DESC LIMIT $3
     """)

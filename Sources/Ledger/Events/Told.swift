@@ -29,6 +29,9 @@ public struct Told: ~Copyable, Sendable {
     return taken
   }
 
+  /// Leaves the events to the sweep of the outbox: a role without a broker has no outlet. They go out seconds later.
+  public consuming func leaveInOutbox() { events = [] }
+
   deinit { assert(events.isEmpty, "events of a commit were given to no outlet: \(events.map(\.topic))") }
 }
 

@@ -1,0 +1,116 @@
+import Configuration
+import Crypto
+import Domain
+import Formats
+import HTTPServer
+import Ledger
+import Observability
+import Service
+
+/// Access by hand: the same commits as the API's, with the person's name in the audit log.
+///
+/// A first form shows what would change, and a second one does it. The ledger decides each time, whatever a form says.
+extension ConsoleAPI {
+  func give(_ customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader) async throws
+    -> HTTPServerResponse
+  {
+    guard let publisher = publisher(customer.publisherId, reader) else { return reader.nothing }
+    if let refusal = reader.refusalOfAction { return refusal }
+    guard let body = FormBody(request.body) else { return reader.malformed }
+    var form = GrantForm(body)
+    let isConfirmed = body["step"] == "confirm"
+    if !isConfirmed { form.id = GrantId(random: try secureRandomBytes(16)).text }
+    let limits = context.settings.gateway.limits.grants
+    let held = try await holdings.holdings(of: customer)
+    guard held.isKnown else { return reader.nothing }
+    let grant: Grant
+    do {
+      grant = try form.grant(to: customer, offers: publisher.offers, limits: limits, now: reader.view.now)
+    } catch {
+      return try await page(of: customer, reader, 400, error.words, form)
+    }
+    guard isConfirmed else { return preview(.give(grant), form, publisher, held, reader) }
+    do {
+      let answer = try await Grants(postgres).give(
+        grant, publisher: publisher, limits: limits, by: reader.view.person.name)
+      guard let answer else { return reader.nothing }
+      if answer.isNew { note("given", answer.grant) }
+      answer.takeTold().leaveInOutbox()
+      return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
+    } catch let refusal as GrantRefusal {
+      return try await page(of: customer, reader, 409, refusal.words(limits), form)
+    } catch {
+      log("console could not give a grant", error)
+      return preview(.give(grant), form, publisher, held, reader, Self.unknown)
+    }
+  }
+
+  func withdraw(_ id: GrantId, of customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader)
+    async throws -> HTTPServerResponse
+  {
+    guard let publisher = publisher(customer.publisherId, reader) else { return reader.nothing }
+    if let refusal = reader.refusalOfAction { return refusal }
+    guard let body = FormBody(request.body) else { return reader.malformed }
+    let held = try await holdings.holdings(of: customer)
+    guard held.isKnown else { return reader.nothing }
+    guard let grant = held.grants.first(where: { $0.id == id && $0.state(at: reader.view.now) == .open }) else {
+      return try await page(of: customer, reader, 409, "The grant is over already, or it is another customer's.")
+    }
+    guard body["step"] == "confirm" else { return preview(.withdraw(grant), GrantForm(), publisher, held, reader) }
+    do {
+      let answer = try await Grants(postgres).withdraw(
+        id, of: customer, publisher: publisher, by: reader.view.person.name, now: context.now())
+      guard let answer else { return reader.nothing }
+      if answer.isNew { note("withdrawn", answer.grant) }
+      answer.takeTold().leaveInOutbox()
+      return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
+    } catch {
+      log("console could not withdraw a grant", error)
+      return preview(.withdraw(grant), GrantForm(), publisher, held, reader, Self.unknown)
+    }
+  }
+
+  /// The commit may have happened. The same form does it once at most.
+  private nonisolated static let unknown =
+    "The ledger did not answer, so it may be done. Send the form again: the same grant is given or withdrawn only once."
+
+  private func preview(
+    _ change: GrantPreview.Change, _ form: GrantForm, _ publisher: Publisher, _ held: CustomerPurchases,
+    _ reader: ConsoleReader, _ refusal: String? = nil
+  ) -> HTTPServerResponse {
+    let page = GrantPreview(
+      view: reader.view, change: change, form: form, rules: publisher.accessRules(for: change.grant.customer.id),
+      holdings: held, refusal: refusal)
+    return ConsoleAnswer.page(refusal == nil ? 200 : 503, page.html)
+  }
+
+  /// The customer's page with the form as the person has filled it in, and why it was not done.
+  private func page(
+    of customer: CustomerKey, _ reader: ConsoleReader, _ status: Int, _ refusal: String, _ form: GrantForm = GrantForm()
+  ) async throws -> HTTPServerResponse {
+    guard var page = try await customerPage(customer, reader) else { return reader.nothing }
+    (page.refusal, page.form) = (refusal, form)
+    return ConsoleAnswer.page(status, page.html)
+  }
+
+  private func note(_ action: String, _ grant: Grant) {
+    context.log.info(
+      "grant \(action) at the console",
+      [
+        "publisherId": .int(grant.customer.publisherId), "grantId": .string(grant.id.text),
+        "reason": .string(grant.reason.rawValue),
+      ])
+  }
+}
+
+extension ConsoleReader {
+  /// The answer to somebody who may not change anything; `nil` for everybody else.
+  var refusalOfAction: HTTPServerResponse? {
+    view.person.role.acts
+      ? nil : message(403, "Not for viewers", "A viewer changes nothing. Ask somebody with the role support.")
+  }
+
+  var malformed: HTTPServerResponse {
+    message(400, "Not done", "The form cannot be read. Open the customer's page, and fill it in again.")
+  }
+}

@@ -1,0 +1,53 @@
+import Domain
+
+/// The form that grants access, on the customer's page.
+struct GrantFields {
+  let view: ConsoleView
+  let customer: CustomerKey
+  let offers: [Offer]
+  let form: GrantForm
+
+  var html: HTML {
+    let offerOptions = offers.map { (value: $0.id.text, words: $0.displayName ?? $0.id.text) }
+    let reasonOptions = Grant.Reason.allCases.map { (value: $0.rawValue, words: $0.words) }
+    return .element(
+      .details, form == GrantForm() ? [] : [.of(.open, "open")],
+      [
+        .element(.summary, [], [.text("Grant access by hand")]),
+        .element(
+          .form, [.of(.method, "post"), .action(view.link(toGrantsOf: customer)), .class("fields")],
+          [
+            field("offerId", "Offer", select("offerId", offerOptions, form.offer)),
+            field("until", "Last day with access (UTC)", input("until", "date", form.until, "10", isRequired: true)),
+            field("reason", "Reason", select("reason", reasonOptions, form.reason)),
+            field(
+              "note", "Note, for your own staff",
+              input("note", "text", form.note, "\(Grant.longestNote)", isRequired: false)),
+            .hidden("step", "preview"), .element(.button, [.of(.type, "submit")], [.text("Preview")]),
+          ]),
+      ])
+  }
+
+  private func field(_ id: String, _ label: String, _ control: HTML) -> HTML {
+    .element(.div, [], [.element(.label, [.of(.for, id)], [.text(label)]), control])
+  }
+
+  private func input(_ id: String, _ type: String, _ value: String, _ longest: String, isRequired: Bool) -> HTML {
+    .element(
+      .input,
+      [
+        .of(.id, id), .of(.name, id), .of(.type, type), .of(.value, value), .of(.autocomplete, "off"),
+        .of(.maxlength, longest),
+      ] + (isRequired ? [.of(.required, "required")] : []))
+  }
+
+  private func select(_ id: String, _ options: [(value: String, words: String)], _ chosen: String) -> HTML {
+    .element(
+      .select, [.of(.id, id), .of(.name, id)],
+      options.map { option in
+        let isChosen = option.value == chosen
+        return .element(
+          .option, [.of(.value, option.value)] + (isChosen ? [.of(.selected, "selected")] : []), [.text(option.words)])
+      })
+  }
+}
