@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -134,6 +135,44 @@ class Walk:
         self.emulate("light")
         self.resize(1280)
 
+    def grant(self):
+        """Grants access by hand and withdraws it; looks at each page on the way."""
+        self.go(SHOWN)
+        self.open_form()
+        day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86_400))
+        self.fill(day, "too late")
+        self.wait("a day that is over is refused", lambda: "Not done." in self.driver.page_source)
+        self.judge("grant-refused")
+        self.fill(time.strftime("%Y-%m-%d", time.gmtime(time.time() + 40 * 86_400)), "sorry for <u>Friday</u>")
+        self.wait("the preview comes", lambda: "Grant access?" in self.driver.title)
+        self.judge("grant-preview")
+        self.driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
+        self.wait("the grant is given", lambda: self.driver.current_url == URL + SHOWN)
+        if "sorry for <u>" not in self.driver.find_element(By.TAG_NAME, "main").text:
+            self.note("grant", "is not shown with its note")
+        self.judge("granted")
+        self.driver.find_element(By.CSS_SELECTOR, "form[action$='/withdraw'] button").click()
+        self.wait("the preview comes", lambda: "Withdraw the grant?" in self.driver.title)
+        self.judge("withdrawal-preview")
+        self.driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
+        self.wait("the grant is withdrawn", lambda: self.driver.current_url == URL + SHOWN)
+        if self.driver.find_elements(By.CSS_SELECTOR, "form[action$='/withdraw']"):
+            self.note("grant", "can be withdrawn twice")
+
+    def open_form(self):
+        details = self.driver.find_element(By.XPATH, "//details[summary[contains(., 'Grant access by hand')]]")
+        if details.get_attribute("open") is None:
+            details.find_element(By.TAG_NAME, "summary").click()
+
+    def fill(self, day, note):
+        # What a browser lets people type into a date depends on their language, so the value is set.
+        self.driver.execute_script(
+            "document.getElementById('until').value = arguments[0]", day)
+        field = self.driver.find_element(By.ID, "note")
+        field.clear()
+        field.send_keys(note)
+        self.driver.find_element(By.CSS_SELECTOR, "form.fields button").click()
+
     def walk(self):
         self.sign_in(USER)
         self.judge("find")
@@ -152,6 +191,7 @@ class Walk:
                 detail.click()
             self.judge(f"purchase-{number}")
         self.show()
+        self.grant()
         self.go("/customers/1001/nobody-has-this-id")
         self.judge("no-customer")
         self.driver.find_element(By.CSS_SELECTOR, ".who button").click()
@@ -160,6 +200,8 @@ class Walk:
         self.go(CUSTOMER)
         if "Has access" in self.driver.page_source:
             self.note("customer", "is shown to a viewer, who may not see customers")
+        if self.driver.find_elements(By.CSS_SELECTOR, "form.fields"):
+            self.note("customer", "lets a viewer grant access")
         self.judge("customer-for-a-viewer")
 
 
