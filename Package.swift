@@ -145,9 +145,9 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
-        "Formats", "Gateway", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
-        "Notifier", "Observability", "Postgres", "Redis", "Service", "Simulator", "Worker",
+        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors",
+        "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger",
+        "Messaging", "Notifier", "Observability", "Postgres", "Redis", "Service", "Simulator", "Worker",
       ]),
 
     // Beside the tests: what runs, breaks and measures whole fleets. No target above this line needs it.
