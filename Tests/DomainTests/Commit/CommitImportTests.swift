@@ -53,7 +53,7 @@ struct CommitImportTests {
   @Test func `news of a purchase with an owner are told, without the synchronization`() {
     var commit = TestCommit(now: 10)
     _ = commit.evidence(TestCommit.job(), TestPurchases.transaction("1", expires: 30))
-    let revoked = TestPurchases.transaction("1", expires: 30, revoked: 9.5, signed: 10)
+    let revoked = TestPurchases.transaction("1", expires: 30, revoked: 9.5, signed: 10, digest: 1)
     let finalized = commit.evidence(job(.silent, id: "s2"), revoked)
     #expect(finalized.changes.map(\.after) == [false])
     #expect(!finalized.events.contains { $0.topic == EventTopic.synchronizationResult })
