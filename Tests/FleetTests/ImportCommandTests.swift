@@ -70,18 +70,19 @@ struct ImportCommandTests {
       #expect(try lines(report) == written)
       #expect(try await fleet.count("synchronizations") == before.1 + 300)
 
-      // What was imported in silence is told only in another round: the result, since the access is no news.
+      // What was imported in silence is told only in another round.
       let late = try await fleet.command(command + [file, "--tell", "--report", report])
       #expect(late.contains("300 of them had a result before this run, and it told nobody"), "\(late)")
       #expect(try await fleet.count("events") == before.0)
       try write(["c3,\(id(3)),"], to: file)
       _ = try await fleet.command(command + [file, "--tell", "--round", "2", "--report", report])
-      #expect(try await fleet.count("events") == before.0 + 1)
+      let again = try await fleet.count("events")
+      #expect(again > before.0)
 
       // With --tell there are events.
       try write(["t1,\(id(400)),"], to: file)
       _ = try await fleet.command(command + [file, "--tell", "--report", report])
-      #expect(try await fleet.count("events") > before.0 + 2)
+      #expect(try await fleet.count("events") > again + 1)
     }
   }
 
