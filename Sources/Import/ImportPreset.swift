@@ -4,6 +4,9 @@ public enum ImportPreset: String, Sendable, CaseIterable {
   case plain
   case revenuecat, iaptic, cleeng
 
+  /// All of them, for a usage line.
+  public static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
+
   /// What a column has.
   enum Field: CaseIterable {
     case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store

@@ -18,7 +18,7 @@ import Service
 @LoopActor
 struct ImportCommand {
   nonisolated static let usage =
-    "--config FILE --publisher ID --from plain|revenuecat|iaptic|cleeng FILE [--dry-run] [--share 0.3] [--tell] "
+    "--config FILE --publisher ID --from \(ImportPreset.names) FILE [--dry-run] [--share 0.3] [--tell] "
     + "[--skip-problems] [--round N] [--report FILE] [--json]"
 
   private let options: ImportOptions

@@ -14,7 +14,7 @@ import Service
 @LoopActor
 struct ShadowCommand {
   nonisolated static let usage =
-    "compare --config FILE --publisher ID --from plain|revenuecat|iaptic|cleeng FILE [--report FILE] [--json]"
+    "compare --config FILE --publisher ID --from \(ImportPreset.names) FILE [--report FILE] [--json]"
 
   private let options: ShadowOptions
   private let publisher: Publisher
