@@ -38,7 +38,8 @@ struct ShadowCommand {
       } catch {
         throw UsageError(description: "countersign shadow: cannot read \(options.file): \(error)")
       }
-      file = ImportFile(Array(bytes), preset: options.preset)
+      let evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
+      file = ImportFile(Array(bytes), preset: options.preset, verifier: evidence)
     } catch {
       complain("\(error)")
       return 2
