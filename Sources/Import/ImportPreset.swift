@@ -4,6 +4,9 @@ public enum ImportPreset: String, Sendable, CaseIterable {
   case plain
   case revenuecat, iaptic, cleeng
 
+  /// All of them, for a usage line.
+  public static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
+
   /// What a column has.
   enum Field: CaseIterable {
     case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store
@@ -33,16 +36,17 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .store: ["platform"]
       case .signed, .receipt, .offer, .vendorId: []
       }
+    // The second names are those of Cleeng's pages.
     case .cleeng:
       switch field {
-      case .customer: ["customerId"]
+      case .customer: ["customerId", "Customer ID"]
       case .transaction: ["transactionId"]
-      case .original: ["originalTransactionId"]
-      case .offer: ["offerId"]
+      case .original: ["originalTransactionId", "OriginalTransactionID"]
+      case .offer: ["offerId", "Offer ID"]
       case .purchasedAt: ["createdAt"]
-      case .expiresAt: ["expiresAt"]
-      case .vendorId: ["subscriptionId"]
-      case .store: ["paymentMethod"]
+      case .expiresAt: ["expiresAt", "Expiry date"]
+      case .vendorId: ["subscriptionId", "Subscription ID"]
+      case .store: ["paymentMethod", "Payment method"]
       case .signed, .receipt: []
       }
     }
@@ -63,9 +67,11 @@ public enum ImportPreset: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a store, as the vendor names it, is Apple's.
+  /// Whether a store, as the vendor names it, is Apple's. Apple Pay is a card, and no store.
   func isApple(_ store: String) -> Bool {
-    ["app_store", "mac_app_store", "apple", "ios-appstore", "ios", "itunes"].contains(store.lowercased())
+    let name = store.lowercased()
+    return ["app_store", "mac_app_store", "ios-appstore", "ios", "itunes"].contains(name)
+      || name.contains("apple") && !name.contains("pay")
   }
 
   /// An id without what the vendor puts before it: iaptic writes `apple:1000000001`.

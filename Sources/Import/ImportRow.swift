@@ -33,6 +33,11 @@ public struct ImportRow: Sendable, Equatable {
   public init(line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim()) {
     (self.line, self.customerId, self.transactionId, self.claim) = (line, customerId, transactionId, claim)
   }
+
+  /// The row with another claim.
+  func claiming(_ claim: Claim) -> ImportRow {
+    ImportRow(line: line, customerId: customerId, transactionId: transactionId, claim: claim)
+  }
 }
 
 /// Why a row cannot be imported, or the whole file.

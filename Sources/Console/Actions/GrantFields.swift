@@ -18,11 +18,12 @@ struct GrantFields {
           .form, [.of(.method, "post"), .action(view.link(toGrantsOf: customer)), .class("fields")],
           [
             field("offerId", "Offer", select("offerId", offerOptions, form.offer)),
-            field("until", "Last day with access (UTC)", input("until", "date", form.until, "10", isRequired: true)),
+            field(
+              "until", "Last day with access (UTC)", input("until", "date", form.until, [.of(.required, "required")])),
             field("reason", "Reason", select("reason", reasonOptions, form.reason)),
             field(
               "note", "Note, for your own staff",
-              input("note", "text", form.note, "\(Grant.longestNote)", isRequired: false)),
+              input("note", "text", form.note, [.of(.maxlength, "\(Grant.longestNote)")])),
             .hidden("step", "preview"), .element(.button, [.of(.type, "submit")], [.text("Preview")]),
           ]),
       ])
@@ -32,13 +33,11 @@ struct GrantFields {
     .element(.div, [], [.element(.label, [.of(.for, id)], [.text(label)]), control])
   }
 
-  private func input(_ id: String, _ type: String, _ value: String, _ longest: String, isRequired: Bool) -> HTML {
-    .element(
-      .input,
-      [
-        .of(.id, id), .of(.name, id), .of(.type, type), .of(.value, value), .of(.autocomplete, "off"),
-        .of(.maxlength, longest),
-      ] + (isRequired ? [.of(.required, "required")] : []))
+  private func input(_ id: String, _ type: String, _ value: String, _ more: [Attribute]) -> HTML {
+    let attributes: [Attribute] = [
+      .of(.id, id), .of(.name, id), .of(.type, type), .of(.value, value), .of(.autocomplete, "off"),
+    ]
+    return .element(.input, attributes + more)
   }
 
   private func select(_ id: String, _ options: [(value: String, words: String)], _ chosen: String) -> HTML {

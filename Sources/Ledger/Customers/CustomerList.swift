@@ -24,6 +24,6 @@ public struct CustomerList {
 
 extension PostgresStatement {
   fileprivate static let listCustomers = PostgresStatement(
-    "list customers", isByKeys: true,
+    "list ids of customers", isByKeys: true,
     "SELECT id FROM customers WHERE publisher_id = $1 AND id > $2 ORDER BY id LIMIT $3")
 }

@@ -53,10 +53,25 @@ struct CommitImportTests {
   @Test func `news of a purchase with an owner are told, without the synchronization`() {
     var commit = TestCommit(now: 10)
     _ = commit.evidence(TestCommit.job(), TestPurchases.transaction("1", expires: 30))
-    let revoked = TestPurchases.transaction("1", expires: 30, revoked: 9.5, signed: 10)
+    let revoked = TestPurchases.transaction("1", expires: 30, revoked: 9.5, signed: 10, digest: 1)
     let finalized = commit.evidence(job(.silent, id: "s2"), revoked)
     #expect(finalized.changes.map(\.after) == [false])
     #expect(!finalized.events.contains { $0.topic == EventTopic.synchronizationResult })
+  }
+
+  @Test func `a silent import takes the first grant of a consumable`() {
+    var commit = TestCommit(now: 10)
+    let coins = TestPurchases.transaction("1", .consumable, "coins")
+    #expect(commit.evidence(job(.silent), coins).events.isEmpty)
+    #expect(commit.state.changes.transactions[TestPurchases.key("1")] == ["1"])
+    #expect(commit.evidence(TestCommit.job(id: "s2"), coins).result?.consumable?.isFirstGrant == false)
+  }
+
+  @Test func `after a silent import only the result is left to tell`() {
+    var commit = TestCommit(now: 10)
+    let facts = TestPurchases.transaction("1", expires: 30)
+    _ = commit.evidence(job(.silent), facts)
+    #expect(commit.evidence(job(.told, id: "s2"), facts).events.map(\.topic) == [EventTopic.synchronizationResult])
   }
 
   @Test func `its format keeps older workers from it`() throws {

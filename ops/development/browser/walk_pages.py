@@ -104,7 +104,10 @@ class Walk:
             with urllib.request.urlopen(request, timeout=SECONDS) as answer:
                 return answer.read().decode()
         except urllib.error.HTTPError as refusal:
-            return refusal.read().decode()
+            if refusal.code != 405:
+                return refusal.read().decode()
+            # Only a form leads to this page. What the browser has made of it is all there is.
+            return "<!DOCTYPE html>\n" + self.driver.page_source
 
     def note(self, name, mistake):
         self.mistakes.append(f"{name}: {mistake}")

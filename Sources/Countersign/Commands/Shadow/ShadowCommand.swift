@@ -14,7 +14,7 @@ import Service
 @LoopActor
 struct ShadowCommand {
   nonisolated static let usage =
-    "compare --config FILE --publisher ID --from plain|revenuecat|iaptic|cleeng FILE [--report FILE] [--json]"
+    "compare --config FILE --publisher ID --from \(ImportPreset.names) FILE [--report FILE] [--json]"
 
   private let options: ShadowOptions
   private let publisher: Publisher
@@ -38,7 +38,8 @@ struct ShadowCommand {
       } catch {
         throw UsageError(description: "countersign shadow: cannot read \(options.file): \(error)")
       }
-      file = ImportFile(Array(bytes), preset: options.preset)
+      let evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
+      file = ImportFile(Array(bytes), preset: options.preset, verifier: evidence)
     } catch {
       complain("\(error)")
       return 2
