@@ -39,7 +39,7 @@ public struct ConsoleSettings: Sendable {
     sessionTimeout = reader.seconds(
       "console.sessionSeconds", 43_200, 60...604_800, "A session ends after this, however much it is used.")
     statementTimeout = reader.seconds(
-      "console.statementTimeoutSeconds", 2, 0.1...60, "PostgreSQL cancels a look-up that takes longer.")
+      "console.statementTimeoutSeconds", 2, 0.1...60, "PostgreSQL breaks off a look-up that takes longer.")
     trustedProxies = reader.trustedProxies(Self.trustedProxiesKey, before: "console")
   }
 
