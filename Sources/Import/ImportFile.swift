@@ -12,16 +12,24 @@ public struct ImportFile: Sendable, Equatable {
   public private(set) var repeated = 0
 
   private let preset: ImportPreset
-  private var firstLines: [TransactionId: (line: Int, customer: CustomerId)] = [:]
+  private let verifier: any ImportVerifier
+  /// The places of the rows by their transactions.
+  private var places: [TransactionId: Int] = [:]
 
   /// Reads a file: JSON lines if its first byte is `{`, otherwise CSV with a line of names.
-  public init(_ bytes: [UInt8], preset: ImportPreset) {
-    self.preset = preset
+  ///
+  /// - Parameter verifier: verifies the signed transactions and receipts of rows.
+  public init(_ bytes: [UInt8], preset: ImportPreset, verifier: any ImportVerifier) {
+    (self.preset, self.verifier) = (preset, verifier)
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]
     let bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
+    if let defect = ImportFileKind.defect(of: bytes) {
+      problems.append(defect)
+      return
+    }
     let isJSON = bytes.first { !$0.isBlank } == UInt8(ascii: "{")
     if isJSON { readLines(bytes) } else { readCSV(bytes) }
-    firstLines = [:]
+    places = [:]
     if rows.isEmpty, problems.isEmpty, otherStores == 0 {
       problems.append(ImportProblem(line: 1, "the file has no rows", "give a file with at least one"))
     }
@@ -38,6 +46,11 @@ public struct ImportFile: Sendable, Equatable {
     var reader = CSVReader(bytes)
     do {
       guard let head = try reader.next() else { return }
+      var names: Set<String> = []
+      if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
+        return problems.append(
+          ImportProblem(line: head.line, "the column \(twice) stands twice", "remove one of the two"))
+      }
       let places = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
       if let missing = missingColumns(places) { return problems.append(missing) }
       while let record = try reader.next() {
@@ -110,47 +123,120 @@ public struct ImportFile: Sendable, Equatable {
       return
     }
     do throws(ImportProblem) {
-      let row = try row(line, field)
-      if let first = firstLines[row.transactionId] {
-        guard first.customer != row.customerId else {
-          repeated += 1
-          return
-        }
-        throw ImportProblem(
-          line: line, "gives transaction \(row.transactionId) to another customer than line \(first.line)",
-          "keep the row of its owner")
-      }
-      firstLines[row.transactionId] = (line, row.customerId)
-      rows.append(row)
+      for row in try rows(line, field) { keep(row) }
     } catch {
       problems.append(error)
     }
   }
 
-  private func row(_ line: Int, _ field: (ImportPreset.Field) -> String?) throws(ImportProblem) -> ImportRow {
+  private mutating func keep(_ row: ImportRow) {
+    guard let place = places[row.transactionId] else {
+      places[row.transactionId] = rows.count
+      return rows.append(row)
+    }
+    let first = rows[place]
+    if first.customerId == row.customerId {
+      repeated += 1
+      // The rows of a subscription's periods stand in any order: the last one says until when there is access.
+      if let end = row.claim.expiresAt, end > first.claim.expiresAt ?? .min { rows[place] = first.claiming(row.claim) }
+      return
+    }
+    problems.append(
+      ImportProblem(
+        line: row.line, "gives transaction \(row.transactionId) to another customer than line \(first.line)",
+        "keep the row of its owner"))
+  }
+
+  /// A row is one purchase, but a receipt lists many.
+  private func rows(_ line: Int, _ field: (ImportPreset.Field) -> String?) throws(ImportProblem) -> [ImportRow] {
     guard let customer = field(.customer).map(CustomerId.init(_:)) else {
       throw ImportProblem(line: line, "names no customer", "fill in the customer's id, or remove the row")
     }
     guard customer.isValid else {
       throw ImportProblem(line: line, "the customer's id cannot be used", CustomerId.expectation)
     }
-    return ImportRow(
-      line: line, customerId: customer, transactionId: try transaction(line, field), claim: try claim(line, field))
+    let (id, claim) = (try transaction(line, field), try claim(line, field))
+    let isAlone = try isSignatureEnough(line, field)
+    guard let text = try signedText(line, field) else {
+      guard let id else {
+        throw ImportProblem(
+          line: line, "names no transaction",
+          "fill in the id of a transaction or of the original one, a signed transaction or a receipt, or remove the row"
+        )
+      }
+      guard !isAlone else {
+        throw ImportProblem(
+          line: line, "has no signed transaction to verify", "fill it in, or write apple in the column verify")
+      }
+      return [ImportRow(line: line, customerId: customer, transactionId: id, claim: claim)]
+    }
+    return try purchases(in: text, id, line, isAlone: isAlone).map { purchase in
+      ImportRow(
+        line: line, customerId: customer, transactionId: purchase.first, claim: claim,
+        signedTransaction: isAlone ? text.transaction : nil)
+    }
   }
+
+  // MARK: What Apple signed
+
+  private func signedText(
+    _ line: Int, _ field: (ImportPreset.Field) -> String?
+  ) throws(ImportProblem) -> ImportSignedText? {
+    switch (field(.signed), field(.receipt)) {
+    case (nil, nil): return nil
+    case (let signed?, nil): return .transaction(signed)
+    case (nil, let receipt?): return .receipt(receipt)
+    case (.some, .some):
+      throw ImportProblem(line: line, "has a signed transaction and a receipt", "fill in one of the two")
+    }
+  }
+
+  /// The purchases of a text: all, or the one that the row names besides.
+  private func purchases(
+    in text: ImportSignedText, _ id: TransactionId?, _ line: Int, isAlone: Bool
+  ) throws(ImportProblem) -> [ImportSignedPurchase] {
+    let all: [ImportSignedPurchase]
+    do throws(ImportRefusal) {
+      all = try verifier.purchases(in: text)
+    } catch {
+      throw ImportProblem(line: line, error.cause, error.remedy)
+    }
+    guard !all.isEmpty else { throw ImportProblem(line: line, "the receipt has no purchases", "remove the row") }
+    let meant = all.filter { purchase in id.map(purchase.isNamed(by:)) ?? true }
+    guard !meant.isEmpty else {
+      throw ImportProblem(
+        line: line, "names another transaction than the one that Apple signed", "fill in one of the two")
+    }
+    guard !isAlone || meant.allSatisfy(\.isEnough) else {
+      throw ImportProblem(
+        line: line, "is of a purchase that its signature cannot settle",
+        "write apple in the column verify: a subscription may have been renewed since, and a receipt is no proof of now"
+      )
+    }
+    return meant
+  }
+
+  /// Whether the row says that the signature of its transaction is enough, so that Apple is not asked.
+  private func isSignatureEnough(
+    _ line: Int, _ field: (ImportPreset.Field) -> String?
+  ) throws(ImportProblem) -> Bool {
+    switch field(.verify) {
+    case nil, "apple": return false
+    case "signature": return true
+    default:
+      throw ImportProblem(line: line, "the column verify has another word", "write apple or signature, or nothing")
+    }
+  }
+
+  // MARK: Ids and claims
 
   /// A vendor's row has both ids of a subscription: the original one stands for all of its periods.
   private func transaction(
     _ line: Int, _ field: (ImportPreset.Field) -> String?
-  ) throws(ImportProblem) -> TransactionId {
+  ) throws(ImportProblem) -> TransactionId? {
     let (transaction, original) = (field(.transaction), field(.original))
     guard let text = (preset == .plain ? transaction ?? original : original ?? transaction).map(preset.bare) else {
-      if field(.signed) != nil || field(.receipt) != nil {
-        throw ImportProblem(
-          line: line, "has only a signed transaction or a receipt, which an import cannot read yet",
-          "fill in the transaction's id, or register the row over HTTP")
-      }
-      throw ImportProblem(
-        line: line, "names no transaction", "fill in the id of a transaction or of the original one, or remove the row")
+      return nil
     }
     guard !(preset == .plain && transaction != nil && original != nil) else {
       throw ImportProblem(line: line, "names a transaction and an original one", "fill in one of the two")

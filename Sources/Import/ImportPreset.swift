@@ -6,7 +6,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
 
   /// What a column has.
   enum Field: CaseIterable {
-    case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store
+    case customer, transaction, original, signed, receipt, verify, offer, purchasedAt, expiresAt, vendorId, store
   }
 
   /// The names of the columns that have a field. The first one with a value counts.
@@ -21,7 +21,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["start_time"]
       case .expiresAt: ["effective_end_time", "end_time"]
       case .store: ["store"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
     case .iaptic:
       switch field {
@@ -31,19 +31,20 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["purchaseDate"]
       case .expiresAt: ["expirationDate"]
       case .store: ["platform"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
+    // A file for somebody else's migration, or the report of subscriptions. The second names are those of Cleeng's pages.
     case .cleeng:
       switch field {
-      case .customer: ["customerId"]
+      case .customer: ["customerId", "Customer ID"]
       case .transaction: ["transactionId"]
-      case .original: ["originalTransactionId"]
-      case .offer: ["offerId"]
+      case .original: ["originalTransactionId", "OriginalTransactionID"]
+      case .offer: ["offerId", "Offer ID"]
       case .purchasedAt: ["createdAt"]
-      case .expiresAt: ["expiresAt"]
-      case .vendorId: ["subscriptionId"]
-      case .store: ["paymentMethod"]
-      case .signed, .receipt: []
+      case .expiresAt: ["expiresAt", "Expiry date"]
+      case .vendorId: ["subscriptionId", "Subscription ID"]
+      case .store: ["paymentMethod", "Payment method"]
+      case .signed, .receipt, .verify: []
       }
     }
   }
@@ -55,6 +56,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
     case .original: ["original_transaction_id"]
     case .signed: ["signed_transaction"]
     case .receipt: ["app_receipt"]
+    case .verify: ["verify"]
     case .offer: ["offer"]
     case .purchasedAt: ["purchased_at"]
     case .expiresAt: ["expires_at"]
@@ -63,9 +65,11 @@ public enum ImportPreset: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a store, as the vendor names it, is Apple's.
+  /// Whether a store, as the vendor names it, is Apple's. Apple Pay is a card, and no store.
   func isApple(_ store: String) -> Bool {
-    ["app_store", "mac_app_store", "apple", "ios-appstore", "ios", "itunes"].contains(store.lowercased())
+    let name = store.lowercased()
+    return ["app_store", "mac_app_store", "ios-appstore", "ios", "itunes"].contains(name)
+      || name.contains("apple") && !name.contains("pay")
   }
 
   /// An id without what the vendor puts before it: iaptic writes `apple:1000000001`.

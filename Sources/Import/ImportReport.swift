@@ -67,6 +67,8 @@ public struct ImportSummary: Sendable, Equatable {
   public private(set) var conflicts = 0
   /// Rows whose claims differ from what Apple says.
   public private(set) var different = 0
+  /// Rows that had a result before this run.
+  public var earlier = 0
   /// By the result's code.
   public private(set) var results: [String: Int] = [:]
 

@@ -37,11 +37,16 @@ struct ImportCommandTests {
       let before = (try await fleet.count("events"), try await fleet.count("synchronizations"))
       let file = fleet.folder + "/rows.csv"
       try write((1...300).map { "c\($0),\(id($0))," }, to: file)
-      // 50 rows a second.
+      // 10 rows a second.
       let process = try ChildProcess(
-        fleet.executable, command + [file, "--share", "0.01", "--config", fleet.folder + "/countersign.json"],
+        fleet.executable, command + [file, "--share", "0.002", "--config", fleet.folder + "/countersign.json"],
         output: fleet.folder + "/killed.log")
       try await eventually("some rows are imported") { try await fleet.count("synchronizations") > before.1 + 20 }
+      // One import of a publisher runs at a time.
+      let second = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command + [file]) }
+      #expect(
+        second?.description.contains("another import of publisher \(RunningFleet.publisher) is running") == true,
+        "\(String(describing: second))")
       process.send(SIGKILL)
       #expect(try await process.ended() == -SIGKILL)
       #expect(try await fleet.count("synchronizations") < before.1 + 300)
@@ -65,10 +70,52 @@ struct ImportCommandTests {
       #expect(try lines(report) == written)
       #expect(try await fleet.count("synchronizations") == before.1 + 300)
 
+      // What was imported in silence is told only in another round: the result, since the access is no news.
+      let late = try await fleet.command(command + [file, "--tell", "--report", report])
+      #expect(late.contains("300 of them had a result before this run, and it told nobody"), "\(late)")
+      #expect(try await fleet.count("events") == before.0)
+      try write(["c3,\(id(3)),"], to: file)
+      _ = try await fleet.command(command + [file, "--tell", "--round", "2", "--report", report])
+      #expect(try await fleet.count("events") == before.0 + 1)
+
       // With --tell there are events.
       try write(["t1,\(id(400)),"], to: file)
       _ = try await fleet.command(command + [file, "--tell", "--report", report])
-      #expect(try await fleet.count("events") > before.0)
+      #expect(try await fleet.count("events") > before.0 + 2)
+    }
+  }
+
+  @Test func `rows with a signed transaction or a receipt, also a consumable and one without a call`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let (file, report) = (fleet.folder + "/rows.csv", fleet.folder + "/report.jsonl")
+      let (subscription, lifetime, coins) = ("1000000000007001", "1100000000007002", "1110000000007003")
+      let rows = [
+        "customer_id,signed_transaction,app_receipt,verify",
+        "a,\(try await fleet.minted("jws/\(subscription)")),,",
+        "b,,\(try await fleet.minted("receipt/\(coins)?also=1000000000007004")),apple",
+        "c,\(try await fleet.minted("jws/\(lifetime)")),,signature",
+        // The simulator's Apple does not know it. Its signature is forged, too.
+        "d,\(try await fleet.minted("jws/1410000000007005")),,",
+      ]
+      try Data(rows.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: file))
+      let refused = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command + [file]) }
+      #expect(
+        refused?.description.contains("line 5: the signed transaction is not accepted: chain_untrusted") == true,
+        "\(String(describing: refused))")
+      #expect(try await fleet.count("synchronizations") == 0)
+
+      let told = try await fleet.command(command + [file, "--skip-problems", "--report", report, "--json"])
+      #expect(told.contains(#""rows":4,"withAccess":4,"conflicts":0,"different":0"#), "\(told)")
+      let written = try lines(report)
+      for id in [subscription, lifetime, coins, "1000000000007004"] {
+        #expect(written.contains { $0.contains("\"transactionId\":\"\(id)\"") }, "\(written)")
+      }
+      #expect(try await fleet.count("events") == 0)
+      // The first grant of a consumable is taken: a registration does not give it again.
+      #expect(try await fleet.putCustomer(9001).status < 300)
+      #expect(try await fleet.register(coins, customer: 9001, id: "again").status == 202)
+      _ = try await fleet.finished(["again"])
+      #expect(try await fleet.count("transactions WHERE first_granted_at IS NOT NULL") == 1)
     }
   }
 

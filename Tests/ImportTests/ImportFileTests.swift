@@ -4,7 +4,24 @@ import Testing
 
 struct ImportFileTests {
   private func read(_ text: String, _ preset: ImportPreset = .plain) -> ImportFile {
-    ImportFile(Array(text.utf8), preset: preset)
+    ImportFile(Array(text.utf8), preset: preset, verifier: Signatures())
+  }
+
+  /// Reads `LAST of FIRST` as a signed transaction that does not renew, and a receipt as many of them; an `~` renews.
+  private struct Signatures: ImportVerifier {
+    func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] {
+      switch text {
+      case .transaction("forged"): throw ImportRefusal("the signed transaction is not accepted", "copy it")
+      case .transaction(let text): return [named(text, isEnough: !text.hasSuffix("~"))]
+      case .receipt(let text): return text.split(separator: ";").map { named(String($0), isEnough: false) }
+      }
+    }
+
+    private func named(_ text: String, isEnough: Bool) -> ImportSignedPurchase {
+      let parts = text.split(separator: " ").map(String.init)
+      return ImportSignedPurchase(
+        first: TransactionId(parts[2]), transactions: [TransactionId(parts[0])], isEnough: isEnough)
+    }
   }
 
   private func row(_ line: Int, _ customer: CustomerId, _ transaction: TransactionId) -> ImportRow {
@@ -40,7 +57,8 @@ struct ImportFileTests {
     ("a,,,,", 2, "names no transaction"),
     ("a,1,2,,", 2, "names a transaction and an original one"),
     ("a,1e9,,,", 2, "the transaction's id is not 1 to 32 digits"),
-    ("a,,,x.y.z,", 2, "has only a signed transaction or a receipt, which an import cannot read yet"),
+    ("a,,,forged,", 2, "the signed transaction is not accepted"),
+    ("a,3,,1 of 1,", 2, "names another transaction than the one that Apple signed"),
     ("a,1,,,yesterday", 2, "a time cannot be read"),
     ("a,1,,", 2, "has 4 fields, and the first line has 5"),
     ("a,1,,,\nb,1,,,", 3, "gives transaction 1 to another customer than line 2"),
@@ -53,6 +71,39 @@ struct ImportFileTests {
     #expect(file.problems.map(\.line) == [line])
     #expect(file.problems.map(\.cause) == [cause])
     #expect(file.problems.allSatisfy { !$0.remedy.isEmpty })
+  }
+
+  @Test func `a signed transaction names its purchase, and a receipt all of its own`() {
+    let file = read(
+      """
+      customer_id,transaction_id,signed_transaction,app_receipt,verify,offer
+      a,,12 of 11,,,S1
+      b,,,22 of 21;31 of 31,apple,
+      c,41,,42 of 41;51 of 51,,
+      d,,61 of 61,,signature,
+
+      """)
+    #expect(file.problems == [])
+    #expect(
+      file.rows == [
+        ImportRow(line: 2, customerId: "a", transactionId: "11", claim: ImportRow.Claim(offerId: "S1")),
+        row(3, "b", "21"), row(3, "b", "31"), row(4, "c", "41"),
+        ImportRow(line: 5, customerId: "d", transactionId: "61", signedTransaction: "61 of 61"),
+      ])
+  }
+
+  @Test(arguments: [
+    ("a,,1 of 1,2 of 2,", "has a signed transaction and a receipt"),
+    ("a,,,,signature", "names no transaction"),
+    ("a,1,,,signature", "has no signed transaction to verify"),
+    ("a,,1 of 1,,perhaps", "the column verify has another word"),
+    ("a,,1 of 1~,,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,1 of 1,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,;,", "the receipt has no purchases"),
+  ])
+  func `a row that Apple's signature cannot settle has its cause`(row: String, cause: String) {
+    let file = read("customer_id,transaction_id,signed_transaction,app_receipt,verify\n" + row)
+    #expect(file.rows == [] && file.problems.map(\.cause) == [cause])
   }
 
   @Test func `a wrong line of JSON does not hide the others`() {
@@ -70,6 +121,26 @@ struct ImportFileTests {
     #expect(read("customer_id,transaction_id\n").problems.map(\.cause) == ["the file has no rows"])
   }
 
+  @Test(
+    arguments: [
+      ([0x1f, 0x8b, 8], 1, "the file is compressed (gzip)"),
+      ([0x50, 0x4b, 3, 4], 1, "the file is a spreadsheet or a zip archive"),
+      ([0xff, 0xfe, 0x63, 0], 1, "the file is in UTF-16"),
+      ([0xfe, 0xff, 0, 0x63], 1, "the file is in UTF-16"),
+      (Array("[{}]".utf8), 1, "the file is one JSON array"),
+      (Array("<html>".utf8), 1, "the file is HTML or XML"),
+      (Array("customer_id,transaction_id\na,1\n".utf8) + [0xe9, 0x2c, 0x32], 3, "the line is no text in UTF-8"),
+      (Array("customer_id,transaction_id\na,\0".utf8), 2, "the line is no text in UTF-8"),
+      (Array("customer_id,transaction_id,customer_id\na,1,b".utf8), 1, "the column customer_id stands twice"),
+    ] as [([UInt8], Int, String)])
+  func `a file of another kind has one problem, and no row`(bytes: [UInt8], line: Int, cause: String) {
+    for mark in [[], [0xef, 0xbb, 0xbf]] as [[UInt8]] {
+      let file = ImportFile(mark + bytes, preset: .plain, verifier: Signatures())
+      #expect(file.rows == [] && file.problems.map(\.line) == [line] && file.problems.map(\.cause) == [cause])
+      #expect(file.problems.allSatisfy { !$0.remedy.isEmpty })
+    }
+  }
+
   @Test func `RevenueCat's rows of one subscription are one purchase, and other stores do not count`() {
     let file = read(
       """
@@ -78,13 +149,14 @@ struct ImportFileTests {
       u1,app_store,13,11,2026-02-02 03:04:05,
       u2,play_store,GPA.1234,GPA.1,2026-02-02 03:04:05,
       u3,app_store,14,,2026-02-02,
+      u3,app_store,14,,2026-03-02,2026-04-02
 
       """, .revenuecat)
     #expect(file.problems == [])
-    #expect((file.otherStores, file.repeated) == (1, 1))
+    #expect((file.otherStores, file.repeated) == (1, 2))
     #expect(file.rows.map(\.transactionId) == ["11", "14"])
-    #expect(file.rows.map(\.claim.purchasedAt) == [1_767_323_045_123, 1_769_990_400_000])
-    #expect(file.rows.map(\.claim.expiresAt) == [1_770_001_445_000, nil])
+    #expect(file.rows.map(\.claim.purchasedAt) == [1_767_323_045_123, 1_772_409_600_000])
+    #expect(file.rows.map(\.claim.expiresAt) == [1_770_001_445_000, 1_775_088_000_000])
   }
 
   @Test func `iaptic's ids lose their prefix, and Cleeng's rows keep their offer`() {
@@ -97,6 +169,10 @@ struct ImportFileTests {
         ImportRow(
           line: 2, customerId: "7", transactionId: "11", claim: ImportRow.Claim(offerId: "S1_US", vendorId: "s9"))
       ])
+    let report = read(
+      "Customer ID,Offer ID,OriginalTransactionID,Payment method\n7,S1_US,11,Apple\n8,S1_US,,Apple Pay\n9,S1_US,,Card",
+      .cleeng)
+    #expect(report.rows.map(\.transactionId) == ["11"] && report.otherStores == 2 && report.problems == [])
   }
 
   @Test func `a row has the same id in every file, and another one in another round`() {

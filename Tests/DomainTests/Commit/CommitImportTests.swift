@@ -59,12 +59,36 @@ struct CommitImportTests {
     #expect(!finalized.events.contains { $0.topic == EventTopic.synchronizationResult })
   }
 
+  @Test func `a silent import takes the first grant of a consumable`() {
+    var commit = TestCommit(now: 10)
+    let coins = TestPurchases.transaction("1", .consumable, "coins")
+    let silent = commit.evidence(job(.silent), coins)
+    #expect(silent.result?.consumable?.isFirstGrant == false && silent.events.isEmpty)
+    #expect(commit.state.changes.transactions[TestPurchases.key("1")] == ["1"])
+    #expect(commit.evidence(TestCommit.job(id: "s2"), coins).result?.consumable?.isFirstGrant == false)
+    // Whoever tells gives it, too.
+    var other = TestCommit(now: 10)
+    #expect(other.evidence(job(.told), coins).result?.consumable?.isFirstGrant == true)
+  }
+
+  @Test func `after a silent import only the result is left to tell`() {
+    var commit = TestCommit(now: 10)
+    let facts = TestPurchases.transaction("1", expires: 30)
+    _ = commit.evidence(job(.silent), facts)
+    #expect(commit.evidence(job(.told, id: "s2"), facts).events.map(\.topic) == [EventTopic.synchronizationResult])
+  }
+
   @Test func `its format keeps older workers from it`() throws {
     for imported in Job.Import.allCases {
       let job = job(imported)
       #expect(job.format == 3 && job.defect == nil)
       #expect(try Job(JSONText(job.encoded), doors: DoorCatalog()) == job)
     }
+    let signed = Job(
+      synchronizationId: "s1", publisherId: 7, customerId: "me", transactionId: "1", imported: .told,
+      signedTransaction: "a.b.c", registeredAt: 5)
+    #expect(try Job(JSONText(signed.encoded), doors: DoorCatalog()) == signed)
+    #expect(signed.withoutAddress.signedTransaction == nil)
     let unknown = String(decoding: job(.silent).encoded, as: UTF8.self).replacing("silent", with: "whispered")
     #expect(throws: Job.NewerFormat(format: 4)) { try Job(JSONText(Array(unknown.utf8)), doors: DoorCatalog()) }
   }

@@ -28,6 +28,7 @@ struct ImportCommand {
 
   static func run(_ arguments: [String]) async -> Int32 {
     let (options, configuration): (ImportOptions, LoadedConfiguration)
+    let evidence: ImportEvidence
     do {
       let (found, rest) = try ImportOptions.read(arguments)
       (options, configuration) = (found, try LoadedConfiguration(rest, command: "import"))
@@ -39,13 +40,14 @@ struct ImportCommand {
           description: "countersign import: publisher \(options.publisher) has no app, so Apple cannot be asked; "
             + "add one to its file")
       }
+      evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
     } catch {
       complain("\(error)")
       return 2
     }
     do {
       let bytes = try Data(contentsOf: URL(filePath: options.file))
-      let file = ImportFile(Array(bytes), preset: options.preset)
+      let file = ImportFile(Array(bytes), preset: options.preset, verifier: evidence)
       let rate =
         AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * configuration.settings.appStore.budgetScale
       let plan = ImportPlan(rows: file.rows.count, callsPerSecond: rate, share: options.share)
@@ -58,8 +60,11 @@ struct ImportCommand {
 
   private func run() async -> Int32 {
     let isUsable = file.problems.isEmpty || options.skipsProblems
-    if options.isDryRun || !isUsable { tellPlan() }
-    if options.isDryRun { return file.problems.isEmpty ? 0 : 1 }
+    for problem in file.problems { tell(problem) }
+    if options.isDryRun {
+      tellPlan()
+      return file.problems.isEmpty ? 0 : 1
+    }
     guard isUsable else {
       complain(
         "countersign import: nothing is imported, because \(file.problems.count) rows cannot work; mend the file, or "
@@ -90,7 +95,8 @@ struct ImportCommand {
       let run = await ImportRun(options, configuration, file.rows, pace: plan.rowsPerSecond, postgres)
       do {
         let results = try await run.results()
-        let summary = try await write(results, to: report, postgres)
+        var summary = try await write(results, to: report, postgres)
+        summary.earlier = run.earlier
         await run.stop()
         await postgres.stop()
         return summary
@@ -143,6 +149,7 @@ struct ImportCommand {
           json.member("withAccess", Int64(summary.withAccess))
           json.member("conflicts", Int64(summary.conflicts))
           json.member("different", Int64(summary.different))
+          json.member("earlier", Int64(summary.earlier))
           json.member("repeated", Int64(file.repeated))
           json.member("otherStores", Int64(file.otherStores))
           json.member("problems", Int64(file.problems.count))
@@ -152,21 +159,30 @@ struct ImportCommand {
     complain(
       "\(summary.rows) rows are imported: \(summary.withAccess) give access, \(summary.conflicts) belong to another "
         + "customer, \(summary.different) differ from the file")
+    if summary.earlier > 0, options.tells {
+      complain(
+        "\(summary.earlier) of them had a result before this run, and it told nobody about them; to tell, add --round "
+          + "\(options.round + 1)")
+    } else if summary.earlier > 0 {
+      complain("\(summary.earlier) of them had a result before this run")
+    }
   }
 
   // MARK: The plan
 
+  /// Tells a problem. An import's standard output has the report, so its problems go to standard error.
+  private func tell(_ problem: ImportProblem) {
+    let line =
+      options.isJSON
+      ? jsonLine { json in
+        json.member("line", Int64(problem.line))
+        json.member("problem", problem.cause)
+        json.member("remedy", problem.remedy)
+      } : "\(problem)"
+    if options.isDryRun { say(line) } else { complain(line) }
+  }
+
   private func tellPlan() {
-    for problem in file.problems {
-      say(
-        options.isJSON
-          ? jsonLine { json in
-            json.member("line", Int64(problem.line))
-            json.member("problem", problem.cause)
-            json.member("remedy", problem.remedy)
-          } : "\(problem)")
-    }
-    guard options.isDryRun else { return }
     if options.isJSON {
       return say(
         jsonLine { json in

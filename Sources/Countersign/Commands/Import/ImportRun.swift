@@ -22,12 +22,12 @@ final class ImportRun {
     let description: String
   }
 
-  /// The most synchronizations under way. The rest of the publisher's limits stays to others.
-  private static let mostOpen = 2000
   /// How long servers may fail before the import ends.
   private static let patience: Duration = .seconds(300)
   private static let round: Duration = .milliseconds(200)
   private static let forgottenAfter: Duration = .seconds(900)
+  /// How long the ledger may take to notice that the process before was killed.
+  private static let lockWait: Duration = .seconds(10)
 
   private let options: ImportOptions
   private let configuration: LoadedConfiguration
@@ -39,16 +39,11 @@ final class ImportRun {
   private let publisher: AMQPPublisher
   private let topology: Topology
 
-  /// Rows that wait to be registered.
-  private var waiting: [ImportRow]
-  /// Rows that wait for another synchronization of their transaction.
-  private var held: [ImportRow] = []
-  /// Rows whose synchronizations are under way, and since when this process knows.
-  private var open: [SynchronizationId: (row: ImportRow, since: ContinuousClock.Instant)] = [:]
+  private var queue: ImportQueue
+  /// How many rows had a result before this run.
+  private(set) var earlier = 0
   private var lookedAt = ContinuousClock.now
   private var lockedAt = ContinuousClock.now
-  private var done: [SynchronizationId: SynchronizationResult] = [:]
-  private let total: Int
 
   init(
     _ options: ImportOptions, _ configuration: LoadedConfiguration, _ rows: [ImportRow], pace: Double,
@@ -69,9 +64,7 @@ final class ImportRun {
       return publisher
     }
     self.topology = topology
-    // The next row is the last one: it is cheap to take.
-    waiting = rows.reversed()
-    total = rows.count
+    queue = ImportQueue(rows, round: options.round)
   }
 
   func stop() async {
@@ -84,19 +77,17 @@ final class ImportRun {
   /// - Returns: the results by the ids of the rows.
   /// - Throws: ``Stopped``, or the error of a server that has failed for ``patience``.
   func results() async throws -> [SynchronizationId: SynchronizationResult] {
-    guard try await lock.take() else {
-      throw Stopped(description: "another import of publisher \(options.publisher) is running; wait for its end")
-    }
+    try await takeLock()
     try await takeEarlier()
-    let progress = ImportProgress(rows: total, before: done.count, isTold: !options.isJSON)
+    let progress = ImportProgress(rows: queue.total, before: earlier, isTold: !options.isJSON)
     var (lastGood, lastRound) = (ContinuousClock.now, ContinuousClock.now)
     var allowed = 1.0
-    while done.count < total {
+    while !queue.isDone {
       do {
         let now = ContinuousClock.now
         allowed = min(allowed + pace * ((now - lastRound) / .seconds(1)), max(1, pace))
         lastRound = now
-        while allowed >= 1, open.count < Self.mostOpen, let row = waiting.popLast() {
+        while allowed >= 1, let row = queue.next() {
           allowed -= 1
           guard try await register(row) else { break }
         }
@@ -110,11 +101,11 @@ final class ImportRun {
         complain("trying again: \(error)")
         try await EventLoop.sleep(for: .seconds(2))
       }
-      progress.tell(done: done.count)
-      if done.count < total { try await EventLoop.sleep(for: Self.round) }
-      if waiting.isEmpty { (waiting, held) = (held, []) }
+      progress.tell(done: queue.results.count)
+      if !queue.isDone { try await EventLoop.sleep(for: Self.round) }
+      queue.tryHeld()
     }
-    return done
+    return queue.results
   }
 
   private func id(of row: ImportRow) -> SynchronizationId { row.synchronizationId(round: options.round) }
@@ -123,26 +114,32 @@ final class ImportRun {
 
   /// Takes what earlier runs have finalized.
   private func takeEarlier() async throws {
-    var rest = waiting[...]
+    var rest = queue.waitingIds[...]
     while !rest.isEmpty {
       let some = rest.prefix(1000)
       rest = rest.dropFirst(some.count)
-      done.merge(try await synchronizations.results(options.publisher, some.map(id(of:)))) { one, _ in one }
+      queue.take(try await synchronizations.results(options.publisher, Array(some)))
     }
-    waiting.removeAll { done[id(of: $0)] != nil }
+    queue.leaveOutFinished()
+    earlier = queue.results.count
   }
 
-  /// Takes what is finalized now. A row that takes very long is registered again: if the servers have forgotten it, it
-  /// would never end, and otherwise that changes nothing.
+  /// Takes what is finalized now.
   private func takeFinalized(at now: ContinuousClock.Instant) async throws {
-    guard open.count < 100 || now - lookedAt > .seconds(1) else { return }
+    let open = queue.openIds
+    guard !open.isEmpty, open.count < 100 || now - lookedAt > .seconds(1) else { return }
     lookedAt = now
-    let found = try await synchronizations.results(options.publisher, Array(open.keys))
-    done.merge(found) { one, _ in one }
-    for id in found.keys { open[id] = nil }
-    for (id, one) in open where now - one.since > Self.forgottenAfter {
-      open[id] = nil
-      waiting.append(one.row)
+    queue.take(try await synchronizations.results(options.publisher, open))
+    queue.tryOpen(since: now - Self.forgottenAfter)
+  }
+
+  private func takeLock() async throws {
+    let end = ContinuousClock.now + Self.lockWait
+    while try await !lock.take() {
+      guard ContinuousClock.now < end else {
+        throw Stopped(description: "another import of publisher \(options.publisher) is running; wait for its end")
+      }
+      try await EventLoop.sleep(for: Self.round)
     }
   }
 
@@ -164,39 +161,29 @@ final class ImportRun {
     let job = Job(
       synchronizationId: id(of: row), publisherId: options.publisher, customerId: row.customerId,
       transactionId: row.transactionId, lane: .bulk, imported: options.tells ? .told : .silent,
-      registeredAt: unixMilliseconds())
-    do {
-      switch try await claims.take(
-        job, checksCustomer: false, limits: configuration.settings.gateway.limits.registrations,
-        sweepAfter: configuration.settings.worker.sweepAfter)
-      {
-      case .claimed:
-        open[job.synchronizationId] = (row, .now)
-        try await publisher.publish(
-          JobMessage.message(job, attempt: 1, queue: topology.jobs(.bulk)),
-          timeout: configuration.settings.gateway.publishTimeout)
-        _ = try await claims.prolong(job)
-        return true
-      case .held(let holder) where holder.synchronizationId == job.synchronizationId:
-        // An earlier run has registered it. The sweep enqueues it if no queue has its job.
-        open[job.synchronizationId] = (row, .now)
-        return true
-      case .replayed:
-        open[job.synchronizationId] = (row, .now)
-        return true
-      case .held:
-        held.append(row)
-        return true
-      case .limited:
-        waiting.append(row)
-        return false
-      case .unknownCustomer, .unknownId, .idInUse:
-        throw Stopped(description: "line \(row.line): its synchronization \(job.synchronizationId) is another's")
-      }
-    } catch {
-      // What was claimed is open, and the sweep enqueues it.
-      if open[job.synchronizationId] == nil { waiting.append(row) }
-      throw error
+      signedTransaction: row.signedTransaction, registeredAt: unixMilliseconds())
+    // After a failure of the claim the row waits again. What was claimed is under way: the sweep enqueues it.
+    var answer = ImportQueue.Answer.later
+    defer { queue.note(row, answer, at: .now) }
+    switch try await claims.take(
+      job, checksCustomer: false, limits: configuration.settings.gateway.limits.registrations,
+      sweepAfter: configuration.settings.worker.sweepAfter)
+    {
+    case .claimed:
+      answer = .open
+      try await publisher.publish(
+        JobMessage.message(job, attempt: 1, queue: topology.jobs(.bulk)),
+        timeout: configuration.settings.gateway.publishTimeout)
+      _ = try await claims.prolong(job)
+    case .held(let holder) where holder.synchronizationId == job.synchronizationId:
+      // An earlier run has registered it. The sweep enqueues it if no queue has its job.
+      answer = .open
+    case .replayed: answer = .open
+    case .held: answer = .held
+    case .limited: return false
+    case .unknownCustomer, .unknownId, .idInUse:
+      throw Stopped(description: "line \(row.line): its synchronization \(job.synchronizationId) is another's")
     }
+    return true
   }
 }
