@@ -37,9 +37,9 @@ struct ImportCommandTests {
       let before = (try await fleet.count("events"), try await fleet.count("synchronizations"))
       let file = fleet.folder + "/rows.csv"
       try write((1...300).map { "c\($0),\(id($0))," }, to: file)
-      // 10 rows a second.
+      // 5 rows a second: the second import must come long before the end.
       let process = try ChildProcess(
-        fleet.executable, command + [file, "--share", "0.002", "--config", fleet.folder + "/countersign.json"],
+        fleet.executable, command + [file, "--share", "0.001", "--config", fleet.folder + "/countersign.json"],
         output: fleet.folder + "/killed.log")
       try await eventually("some rows are imported") { try await fleet.count("synchronizations") > before.1 + 20 }
       // One import of a publisher runs at a time.
