@@ -70,6 +70,7 @@ def start(system):
     began, told = time.monotonic(), io.StringIO()
     with contextlib.redirect_stdout(Tee(told)):
         system.start()
+        system.start_console()
         begun = told.getvalue() + invitation(system)
         Check(system).run()
         put_customer(system.configuration)
