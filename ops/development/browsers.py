@@ -1,6 +1,4 @@
 """Lets a real browser walk through the console of a running system, and checks what it shows."""
-import http.client
-import json
 import os
 import shutil
 import subprocess
@@ -11,6 +9,7 @@ from development.packages import PrivatePython
 from fleet import ROOT, Failure, shown
 from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER, console_user
 from fleet.processes import Processes, wait_until
+from fleet.requests import ask
 from fleet.system import System
 
 FOLDER = ROOT / "ops" / "development" / "browser"
@@ -73,24 +72,6 @@ def buy(configuration, customer, transaction, identifier):
         {"Correlation-Id": identifier})
     path = "/storekit2/purchases/synchronizations/" + urllib.parse.quote(identifier, safe="")
     wait_until(f"{path} is finalized", lambda: ask(configuration, "GET", path)["status"] == "finalized", SECONDS)
-
-
-def ask(configuration, method, path, body=None, headers=None):
-    """The answer of the gateway to a request of the publisher's backend."""
-    host, _, port = configuration.listen["gateway"].rpartition(":")
-    link = http.client.HTTPConnection(host, int(port), timeout=20)
-    try:
-        link.request(method, path, json.dumps(body) if body is not None else None, {
-            "X-Publisher-Token": configuration.publisher_token, "Content-Type": "application/json", **(headers or {})})
-        answer = link.getresponse()
-        text = answer.read().decode(errors="replace")
-    except (OSError, http.client.HTTPException) as error:
-        raise Failure(f"{method} {path} at the gateway failed: {error}") from None
-    finally:
-        link.close()
-    if answer.status >= 300:
-        raise Failure(f"{method} {path} was answered {answer.status} {text}")
-    return json.loads(text)
 
 
 def walk(configuration):

@@ -11,6 +11,7 @@ from fleet.build import build
 from fleet.check import TOPIC, Check
 from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER
 from fleet.processes import Processes, Stopped
+from fleet.requests import ask
 from fleet.system import System
 
 # The last line of a check, with the seconds that it took.
@@ -19,19 +20,7 @@ END = "Everything is there, and everything is stopped again ({:.0f} s)."
 
 def put_customer(configuration):
     """Registers one customer, so that a purchase can name it."""
-    host, _, port = configuration.listen["gateway"].rpartition(":")
-    link = http.client.HTTPConnection(host, int(port), timeout=10)
-    try:
-        link.request("PUT", f"/customers/{CUSTOMER}", "{}", {
-            "X-Publisher-Token": configuration.publisher_token, "Content-Type": "application/json"})
-        answer = link.getresponse()
-        text = answer.read().decode(errors="replace")
-    except (OSError, http.client.HTTPException) as error:
-        raise Failure(f"PUT /customers/{CUSTOMER} at the gateway failed: {error}") from None
-    finally:
-        link.close()
-    if answer.status not in (200, 201):
-        raise Failure(f"PUT /customers/{CUSTOMER} was answered {answer.status} {text}")
+    ask(configuration, "PUT", f"/customers/{CUSTOMER}", {})
 
 
 def check_console(configuration):

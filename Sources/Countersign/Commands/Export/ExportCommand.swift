@@ -32,7 +32,7 @@ struct ExportCommand {
         let configuration = try LoadedConfiguration(rest, command: "export")
         (endpoint, publisher) = (
           try PostgresEndpoint(export: configuration.settings.ledger),
-          try configuration.publisher(options.publisher ?? 0)
+          try configuration.publisher(options.publisher ?? 0, for: "export")
         )
       }
     } catch {
@@ -56,11 +56,9 @@ struct ExportCommand {
 
   /// Writes a view. A file has its name only once it is whole.
   private func export(_ view: ReportingView) async throws {
-    let part = options.output.map { $0 + ".part" }
-    let output = try part.map { try ExportOutput(file: $0, flags: O_TRUNC) } ?? .standard
+    let output = try ExportOutput.whole(options.output)
     let rows = try await ReportingExport(postgres).read(view, publisher: options.publisher) { try output.write($0) }
     try output.finish()
-    if let part, let file = options.output, rename(part, file) != 0 { throw ExportOutput.Failure("rename", part) }
     summarize("\(rows) rows of reporting.\(view.rawValue)") {
       $0.member("view", view.rawValue)
       $0.member("rows", rows)
@@ -116,10 +114,11 @@ struct ExportCommand {
 extension LoadedConfiguration {
   /// A publisher of the configuration.
   ///
+  /// - Parameter command: whose user gets the sentence.
   /// - Throws: a sentence if there is none, or if its file has a mistake.
-  fileprivate func publisher(_ id: Int64) throws -> Publisher {
+  func publisher(_ id: Int64, for command: String) throws -> Publisher {
     guard let publisher = publishers[id] else {
-      throw UsageError(description: "countersign export: no publisher \(id) in the configuration")
+      throw UsageError(description: "countersign \(command): no publisher \(id) in the configuration")
     }
     return publisher
   }

@@ -14,6 +14,8 @@ struct ExportOutput {
 
   private let descriptor: Int32
   private let name: String
+  /// The name that the file gets once it is whole; `nil` if it has its name.
+  private var wholeName: String?
 
   /// Standard output.
   static let standard = ExportOutput(descriptor: STDOUT_FILENO, name: "standard output")
@@ -29,6 +31,17 @@ struct ExportOutput {
     guard descriptor >= 0 else { throw Failure("open", file) }
   }
 
+  /// Opens a file that has its name only once it is whole. Until then it is `FILE.part`.
+  ///
+  /// - Parameter file: `nil` means standard output.
+  /// - Throws: ``Failure``.
+  static func whole(_ file: String?) throws -> ExportOutput {
+    guard let file else { return .standard }
+    var output = try ExportOutput(file: file + ".part", flags: O_TRUNC)
+    output.wholeName = file
+    return output
+  }
+
   /// Writes all of the bytes.
   ///
   /// - Throws: ``Failure``.
@@ -42,7 +55,7 @@ struct ExportOutput {
     }
   }
 
-  /// Lets the disk have all that was written, and closes the file.
+  /// Lets the disk have all that was written, closes the file, and gives it its name.
   ///
   /// - Throws: ``Failure``.
   func finish() throws {
@@ -50,5 +63,6 @@ struct ExportOutput {
     // A pipe or a device has nothing to keep.
     if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { throw Failure("write to", name) }
     guard close(descriptor) == 0 else { throw Failure("close", name) }
+    if let wholeName, rename(name, wholeName) != 0 { throw Failure("rename", name) }
   }
 }

@@ -32,12 +32,11 @@ struct ImportCommand {
     do {
       let (found, rest) = try ImportOptions.read(arguments)
       (options, configuration) = (found, try LoadedConfiguration(rest, command: "import"))
-      guard let publisher = configuration.publishers[options.publisher] else {
-        throw UsageError(description: "countersign import: no publisher \(options.publisher) in the configuration")
-      }
+      let publisher = try configuration.publisher(options.source.publisher, for: "import")
       guard !publisher.apps.isEmpty else {
         throw UsageError(
-          description: "countersign import: publisher \(options.publisher) has no app, so Apple cannot be asked; "
+          description:
+            "countersign import: publisher \(options.source.publisher) has no app, so Apple cannot be asked; "
             + "add one to its file")
       }
       evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
@@ -46,14 +45,14 @@ struct ImportCommand {
       return 2
     }
     do {
-      let bytes = try Data(contentsOf: URL(filePath: options.file))
-      let file = ImportFile(Array(bytes), preset: options.preset, verifier: evidence)
+      let bytes = try Data(contentsOf: URL(filePath: options.source.file))
+      let file = ImportFile(Array(bytes), preset: options.source.preset, verifier: evidence)
       let rate =
         AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * configuration.settings.appStore.budgetScale
       let plan = ImportPlan(rows: file.rows.count, callsPerSecond: rate, share: options.share)
       return await ImportCommand(options: options, configuration: configuration, file: file, plan: plan).run()
     } catch {
-      complain("countersign import: cannot read \(options.file): \(error)")
+      complain("countersign import: cannot read \(options.source.file): \(error)")
       return 2
     }
   }
@@ -72,12 +71,9 @@ struct ImportCommand {
       return 1
     }
     do {
-      let report = try options.report.map { try ExportOutput(file: $0 + ".part", flags: O_TRUNC) } ?? .standard
+      let report = try ExportOutput.whole(options.source.report)
       let summary = try await imported(to: report)
       try report.finish()
-      if let name = options.report, rename(name + ".part", name) != 0 {
-        throw ExportOutput.Failure("rename", name + ".part")
-      }
       tell(summary)
       return 0
     } catch {
@@ -137,12 +133,12 @@ struct ImportCommand {
 
   private func key(of result: SynchronizationResult) -> PurchaseKey? {
     guard let original = result.originalTransactionId, let environment = result.environment else { return nil }
-    return PurchaseKey(publisherId: options.publisher, environment: environment, originalTransactionId: original)
+    return PurchaseKey(publisherId: options.source.publisher, environment: environment, originalTransactionId: original)
   }
 
   /// Tells the end on standard error: standard output may have the report.
   private func tell(_ summary: ImportSummary) {
-    if options.isJSON {
+    if options.source.isJSON {
       return complain(
         jsonLine { json in
           json.member("rows", Int64(summary.rows))
@@ -150,9 +146,7 @@ struct ImportCommand {
           json.member("conflicts", Int64(summary.conflicts))
           json.member("different", Int64(summary.different))
           json.member("earlier", Int64(summary.earlier))
-          json.member("repeated", Int64(file.repeated))
-          json.member("otherStores", Int64(file.otherStores))
-          json.member("problems", Int64(file.problems.count))
+          writeCounts(to: &json)
         })
     }
     for (code, count) in summary.results.sorted(by: { $0.key < $1.key }) { complain("\(code): \(count) rows") }
@@ -173,7 +167,7 @@ struct ImportCommand {
   /// Tells a problem. An import's standard output has the report, so its problems go to standard error.
   private func tell(_ problem: ImportProblem) {
     let line =
-      options.isJSON
+      options.source.isJSON
       ? jsonLine { json in
         json.member("line", Int64(problem.line))
         json.member("problem", problem.cause)
@@ -182,17 +176,22 @@ struct ImportCommand {
     if options.isDryRun { say(line) } else { complain(line) }
   }
 
+  /// Writes what the file has besides the rows.
+  private func writeCounts(to json: inout JSONWriter) {
+    json.member("repeated", Int64(file.repeated))
+    json.member("otherStores", Int64(file.otherStores))
+    json.member("problems", Int64(file.problems.count))
+  }
+
   private func tellPlan() {
-    if options.isJSON {
+    if options.source.isJSON {
       return say(
         jsonLine { json in
           json.member("rows", Int64(plan.rows))
           json.member("fewestCalls", Int64(plan.fewestCalls))
           json.member("mostCalls", Int64(plan.mostCalls))
           json.member("seconds", plan.seconds)
-          json.member("repeated", Int64(file.repeated))
-          json.member("otherStores", Int64(file.otherStores))
-          json.member("problems", Int64(file.problems.count))
+          writeCounts(to: &json)
         })
     }
     say(

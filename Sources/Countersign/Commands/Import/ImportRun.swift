@@ -55,7 +55,7 @@ final class ImportRun {
     redis = await RedisClient.opened(RedisEndpoint(settings.redis))
     claims = TransactionClaims(redis, prefix: settings.redis.prefix)
     synchronizations = SynchronizationReader(postgres)
-    lock = ImportLock(postgres, publisher: options.publisher)
+    lock = ImportLock(postgres, publisher: options.source.publisher)
     publisher = await afterFirstAttempt { onChange in
       let publisher = AMQPPublisher(
         { AMQPEndpoint(settings.rabbitmq) }, name: "countersign import", onChange: { _ in onChange() },
@@ -79,7 +79,7 @@ final class ImportRun {
   func results() async throws -> [SynchronizationId: SynchronizationResult] {
     try await takeLock()
     try await takeEarlier()
-    let progress = ImportProgress(rows: queue.total, before: earlier, isTold: !options.isJSON)
+    let progress = ImportProgress(rows: queue.total, before: earlier, isTold: !options.source.isJSON)
     var (lastGood, lastRound) = (ContinuousClock.now, ContinuousClock.now)
     var allowed = 1.0
     while !queue.isDone {
@@ -118,7 +118,7 @@ final class ImportRun {
     while !rest.isEmpty {
       let some = rest.prefix(1000)
       rest = rest.dropFirst(some.count)
-      queue.take(try await synchronizations.results(options.publisher, Array(some)))
+      queue.take(try await synchronizations.results(options.source.publisher, Array(some)))
     }
     queue.leaveOutFinished()
     earlier = queue.results.count
@@ -129,7 +129,7 @@ final class ImportRun {
     let open = queue.openIds
     guard !open.isEmpty, open.count < 100 || now - lookedAt > .seconds(1) else { return }
     lookedAt = now
-    queue.take(try await synchronizations.results(options.publisher, open))
+    queue.take(try await synchronizations.results(options.source.publisher, open))
     queue.tryOpen(since: now - Self.forgottenAfter)
   }
 
@@ -137,7 +137,8 @@ final class ImportRun {
     let end = ContinuousClock.now + Self.lockWait
     while try await !lock.take() {
       guard ContinuousClock.now < end else {
-        throw Stopped(description: "another import of publisher \(options.publisher) is running; wait for its end")
+        throw Stopped(
+          description: "another import of publisher \(options.source.publisher) is running; wait for its end")
       }
       try await EventLoop.sleep(for: Self.round)
     }
@@ -147,7 +148,7 @@ final class ImportRun {
     guard now - lockedAt > .seconds(5) else { return }
     lockedAt = now
     guard try await lock.take() else {
-      throw Stopped(description: "another import of publisher \(options.publisher) has begun")
+      throw Stopped(description: "another import of publisher \(options.source.publisher) has begun")
     }
   }
 
@@ -159,7 +160,7 @@ final class ImportRun {
   /// - Throws: the error of a server; the row then waits again.
   private func register(_ row: ImportRow) async throws -> Bool {
     let job = Job(
-      synchronizationId: id(of: row), publisherId: options.publisher, customerId: row.customerId,
+      synchronizationId: id(of: row), publisherId: options.source.publisher, customerId: row.customerId,
       transactionId: row.transactionId, lane: .bulk, imported: options.tells ? .told : .silent,
       registeredAt: unixMilliseconds())
     // After a failure of the claim the row waits again. What was claimed is under way: the sweep enqueues it.

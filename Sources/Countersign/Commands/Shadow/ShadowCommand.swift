@@ -16,21 +16,18 @@ struct ShadowCommand {
   nonisolated static let usage =
     "compare --config FILE --publisher ID --from \(ImportPreset.names) FILE [--report FILE] [--json]"
 
-  private let options: ShadowOptions
+  private let options: VendorFileOptions
   private let publisher: Publisher
   private let file: ImportFile
   private let postgres: PostgresClient
 
   static func run(_ arguments: [String]) async -> Int32 {
-    let (options, endpoint, publisher): (ShadowOptions, PostgresEndpoint, Publisher)
+    let (options, endpoint, publisher): (VendorFileOptions, PostgresEndpoint, Publisher)
     let file: ImportFile
     do {
       let (found, rest) = try ShadowOptions.read(arguments)
       let configuration = try LoadedConfiguration(rest, command: "shadow")
-      guard let named = configuration.publishers[found.publisher] else {
-        throw UsageError(description: "countersign shadow: no publisher \(found.publisher) in the configuration")
-      }
-      (options, publisher) = (found, named)
+      (options, publisher) = (found, try configuration.publisher(found.publisher, for: "shadow"))
       endpoint = try PostgresEndpoint(configuration.settings.ledger, name: "countersign shadow")
       let bytes: Data
       do {
@@ -60,7 +57,7 @@ struct ShadowCommand {
 
   private func compare() async throws {
     for problem in file.problems { complain("left out: \(problem)") }
-    let report = try options.report.map { try ExportOutput(file: $0 + ".part", flags: O_TRUNC) } ?? .standard
+    let report = try ExportOutput.whole(options.report)
     var summary = ComparisonSummary()
     let rows = Dictionary(grouping: file.rows, by: \.customerId)
     let customers = rows.keys.sorted { (rows[$0]?.first?.line ?? 0) < (rows[$1]?.first?.line ?? 0) }
@@ -76,9 +73,6 @@ struct ShadowCommand {
     }
     try await compareOthers(than: rows, &summary, report)
     try report.finish()
-    if let name = options.report, rename(name + ".part", name) != 0 {
-      throw ExportOutput.Failure("rename", name + ".part")
-    }
     tell(summary)
   }
 

@@ -1,0 +1,39 @@
+import Import
+
+/// The arguments of every command that reads the export of another system, by value.
+struct VendorFileOptions: Equatable {
+  var publisher: Int64 = 0
+  var preset = ImportPreset.plain
+  /// The file with the rows.
+  var file = ""
+  /// The file of the report; `nil` is standard output.
+  var report: String?
+  var isJSON = false
+  private var hasPublisher = false
+  private var hasPreset = false
+
+  /// Takes a word with its value, unless it is for the configuration or for nobody: such words go to the rest.
+  mutating func take(_ word: String, _ words: inout CommandWords, rest: inout [String]) throws {
+    switch word {
+    case "--publisher":
+      (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", Int64.init), true)
+    case "--from":
+      let names = ImportPreset.allCases.map(\.rawValue).joined(separator: ", ")
+      (preset, hasPreset) = (try words.value(of: word, "one of: \(names)", ImportPreset.init), true)
+    case "--report": report = try words.text(of: word, "a file")
+    case "--json": isJSON = true
+    case "--config": rest += [word, try words.text(of: word, "the path of the configuration's file")]
+    default:
+      if word.hasPrefix("-") || !file.isEmpty { rest.append(word) } else { file = word }
+    }
+  }
+
+  /// Refuses arguments that lack something.
+  ///
+  /// - Parameter command: such as `import`.
+  func require(for command: String) throws {
+    guard hasPublisher, hasPreset, !file.isEmpty else {
+      throw CommandWords.Refused(description: "\(command) needs --publisher ID, --from PRESET and a file")
+    }
+  }
+}
