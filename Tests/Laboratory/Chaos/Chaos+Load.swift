@@ -4,10 +4,11 @@ import HTTP
 
 /// The clients: they register purchases as long as the run lasts.
 extension Chaos {
+  /// Sends the registrations of a run at their pace, and waits for their answers.
   ///
-  /// - Parameter mostWaiting: how many of them may wait for their events; `nil`: any number. A scenario that judges
-  ///   delays has such a number: otherwise a slow machine would fall behind the clients, and the row would measure how
-  ///   far.
+  /// - Parameter mostWaiting: how many of them may wait for their answers or events; `nil`: any number. A scenario that
+  ///   judges delays has such a number: otherwise a slow machine would fall behind the clients, and the row would
+  ///   measure how far.
   func load(for leastSeconds: Double, mostWaiting: Int? = nil) async {
     var pending: [Task<Void, Never>] = []
     let start = ContinuousClock.now
@@ -26,7 +27,9 @@ extension Chaos {
       }
       let transaction = transaction(Int.random(in: 0..<size.transactions, using: &loadRandom))
       let gateway = usable.sorted().randomElement(using: &loadRandom)
-      pending.append(Task { @LoopActor in await self.register("s\(number)", transaction, gateway) })
+      let id = "s\(number)"
+      untold.insert(id)
+      pending.append(Task { @LoopActor in await self.register(id, transaction, gateway) })
     }
     for task in pending { await task.value }
     guard held > .seconds(1) else { return }
@@ -44,7 +47,7 @@ extension Chaos {
   ) async -> History.Answer {
     let registration = await attempt(id, transaction, gateway, customer: customer)
     history.registrations.append(registration)
-    if registration.answer == .accepted, told[id] == nil { untold.insert(id) }
+    if registration.answer != .accepted || told[id] != nil { untold.remove(id) }
     return registration.answer
   }
 

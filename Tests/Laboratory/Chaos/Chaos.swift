@@ -61,7 +61,7 @@ final class Chaos {
   var changesRead = 0
   /// The last event of each synchronization that was told.
   var told: [String: History.Event] = [:]
-  /// The accepted registrations of the load whose event has not come.
+  /// The registrations of the load that have no answer, or were accepted and have no event.
   var untold: Set<String> = []
 
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
