@@ -1,6 +1,5 @@
 """The whole system on this machine: servers, simulator, roles, receiver."""
 import contextlib
-import http.client
 import json
 import os
 import pathlib
@@ -16,6 +15,7 @@ import time
 from fleet import COUNTERSIGN, ROOT, Failure, shown
 from fleet.configuration import Configuration
 from fleet.processes import wait_until
+from fleet.requests import exchange
 
 GATEWAY_PORT = 8080
 READY_SECONDS = 60
@@ -112,17 +112,7 @@ class System:
 
     def get(self, name, path):
         """The status and the text of a process's answer; status 0 without one."""
-        # Not with urllib: it would ask a proxy of the environment for 127.0.0.1.
-        host, _, port = self.configuration.listen[name].rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=2)
-        try:
-            link.request("GET", path)
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            return 0, str(error)
-        finally:
-            link.close()
+        return exchange(self.configuration.listen[name], "GET", path, timeout=2)[:2]
 
     # -- stop
 
