@@ -55,7 +55,7 @@ class System:
         self.client_file.write_text("".join(
             f"{key}={shlex.quote(value)}\n" for key, value in self.configuration.client(self.received).items()))
         self.client_file.chmod(0o600)
-        with Step("the ledger's schema"):
+        with Step("the ledger's schema", "Creating"):
             self.migrate()
         with Step("the simulator and the webhook receiver"):
             simulator = self.role("simulator")
@@ -148,11 +148,11 @@ class System:
 class Step:
     """Prints the step and its duration."""
 
-    def __init__(self, what):
-        self.what = what
+    def __init__(self, what, verb="Starting"):
+        self.what, self.verb = what, verb
 
     def __enter__(self):
-        print(f"Starting {self.what} …", flush=True)
+        print(f"{self.verb} {self.what} …", flush=True)
         self.start = time.monotonic()
 
     def __exit__(self, kind, *_):
