@@ -156,6 +156,7 @@ public struct ImportFile: Sendable, Equatable {
       throw ImportProblem(line: line, "the customer's id cannot be used", CustomerId.expectation)
     }
     let (id, claim) = (try transaction(line, field), try claim(line, field))
+    let isAlone = try isSignatureEnough(line, field)
     guard let text = try signedText(line, field) else {
       guard let id else {
         throw ImportProblem(
@@ -163,10 +164,16 @@ public struct ImportFile: Sendable, Equatable {
           "fill in the id of a transaction or of the original one, a signed transaction or a receipt, or remove the row"
         )
       }
+      guard !isAlone else {
+        throw ImportProblem(
+          line: line, "has no signed transaction to verify", "fill it in, or write apple in the column verify")
+      }
       return [ImportRow(line: line, customerId: customer, transactionId: id, claim: claim)]
     }
-    return try purchases(in: text, id, line).map { purchase in
-      ImportRow(line: line, customerId: customer, transactionId: purchase.first, claim: claim)
+    return try purchases(in: text, id, line, isAlone: isAlone).map { purchase in
+      ImportRow(
+        line: line, customerId: customer, transactionId: purchase.first, claim: claim,
+        signedTransaction: isAlone ? text.transaction : nil)
     }
   }
 
@@ -186,7 +193,7 @@ public struct ImportFile: Sendable, Equatable {
 
   /// The purchases of a text: all, or the one that the row names besides.
   private func purchases(
-    in text: ImportSignedText, _ id: TransactionId?, _ line: Int
+    in text: ImportSignedText, _ id: TransactionId?, _ line: Int, isAlone: Bool
   ) throws(ImportProblem) -> [ImportSignedPurchase] {
     let all: [ImportSignedPurchase]
     do throws(ImportRefusal) {
@@ -200,7 +207,25 @@ public struct ImportFile: Sendable, Equatable {
       throw ImportProblem(
         line: line, "names another transaction than the one that Apple signed", "fill in one of the two")
     }
+    guard !isAlone || meant.allSatisfy(\.isEnough) else {
+      throw ImportProblem(
+        line: line, "is of a purchase that its signature cannot settle",
+        "write apple in the column verify: a subscription may have been renewed since, and a receipt is no proof of now"
+      )
+    }
     return meant
+  }
+
+  /// Whether the row says that the signature of its transaction is enough, so that Apple is not asked.
+  private func isSignatureEnough(
+    _ line: Int, _ field: (ImportPreset.Field) -> String?
+  ) throws(ImportProblem) -> Bool {
+    switch field(.verify) {
+    case nil, "apple": return false
+    case "signature": return true
+    default:
+      throw ImportProblem(line: line, "the column verify has another word", "write apple or signature, or nothing")
+    }
   }
 
   // MARK: Ids and claims

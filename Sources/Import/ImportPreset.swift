@@ -9,7 +9,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
 
   /// What a column has.
   enum Field: CaseIterable {
-    case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store
+    case customer, transaction, original, signed, receipt, verify, offer, purchasedAt, expiresAt, vendorId, store
   }
 
   /// The names of the columns that have a field. The first one with a value counts.
@@ -24,7 +24,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["start_time"]
       case .expiresAt: ["effective_end_time", "end_time"]
       case .store: ["store"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
     case .iaptic:
       switch field {
@@ -34,7 +34,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["purchaseDate"]
       case .expiresAt: ["expirationDate"]
       case .store: ["platform"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
     // The second names are those of Cleeng's pages.
     case .cleeng:
@@ -47,7 +47,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .expiresAt: ["expiresAt", "Expiry date"]
       case .vendorId: ["subscriptionId", "Subscription ID"]
       case .store: ["paymentMethod", "Payment method"]
-      case .signed, .receipt: []
+      case .signed, .receipt, .verify: []
       }
     }
   }
@@ -59,6 +59,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
     case .original: ["original_transaction_id"]
     case .signed: ["signed_transaction"]
     case .receipt: ["app_receipt"]
+    case .verify: ["verify"]
     case .offer: ["offer"]
     case .purchasedAt: ["purchased_at"]
     case .expiresAt: ["expires_at"]

@@ -9,6 +9,8 @@ public struct ImportRow: Sendable, Equatable {
   public let transactionId: TransactionId
   /// What the file says besides.
   public let claim: Claim
+  /// The transaction as Apple signed it, if the row says that this is enough.
+  public let signedTransaction: String?
 
   /// What a file claims about a purchase. The report compares it with what Apple says.
   public struct Claim: Sendable, Equatable {
@@ -30,13 +32,19 @@ public struct ImportRow: Sendable, Equatable {
   }
 
   /// Creates a row.
-  public init(line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim()) {
+  public init(
+    line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim(),
+    signedTransaction: String? = nil
+  ) {
     (self.line, self.customerId, self.transactionId, self.claim) = (line, customerId, transactionId, claim)
+    self.signedTransaction = signedTransaction
   }
 
   /// The row with another claim.
   func claiming(_ claim: Claim) -> ImportRow {
-    ImportRow(line: line, customerId: customerId, transactionId: transactionId, claim: claim)
+    ImportRow(
+      line: line, customerId: customerId, transactionId: transactionId, claim: claim,
+      signedTransaction: signedTransaction)
   }
 }
 

@@ -6,6 +6,9 @@ public enum ImportSignedText: Sendable, Equatable {
   case transaction(String)
   /// An app receipt, in base64.
   case receipt(String)
+
+  /// The signed transaction.
+  var transaction: String? { if case .transaction(let jws) = self { jws } else { nil } }
 }
 
 /// A purchase that a verified text names.
@@ -14,10 +17,12 @@ public struct ImportSignedPurchase: Sendable, Equatable {
   public let first: TransactionId
   /// Its transactions in the text.
   public let transactions: [TransactionId]
+  /// Whether the text tells all that Apple would: the purchase does not renew, and Apple signed a whole transaction.
+  public let isEnough: Bool
 
   /// Creates it.
-  public init(first: TransactionId, transactions: [TransactionId]) {
-    (self.first, self.transactions) = (first, transactions)
+  public init(first: TransactionId, transactions: [TransactionId], isEnough: Bool) {
+    (self.first, self.transactions, self.isEnough) = (first, transactions, isEnough)
   }
 
   /// Whether an id of a row means this purchase.

@@ -7,20 +7,20 @@ struct ImportFileTests {
     ImportFile(Array(text.utf8), preset: preset, verifier: Signatures())
   }
 
-  /// Reads `LAST of FIRST` as a signed transaction, and a receipt as many of them.
+  /// Reads `LAST of FIRST` as a signed transaction that does not renew, and a receipt as many of them; an `~` renews.
   private struct Signatures: ImportVerifier {
     func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] {
       switch text {
       case .transaction("forged"): throw ImportRefusal("the signed transaction is not accepted", "copy it")
-      case .transaction(let text): return [named(text)]
-      case .receipt(let text): return text.split(separator: ";").map { named(String($0)) }
+      case .transaction(let text): return [named(text, isEnough: !text.hasSuffix("~"))]
+      case .receipt(let text): return text.split(separator: ";").map { named(String($0), isEnough: false) }
       }
     }
 
-    private func named(_ text: String) -> ImportSignedPurchase {
+    private func named(_ text: String, isEnough: Bool) -> ImportSignedPurchase {
       let parts = text.split(separator: " ").map(String.init)
       return ImportSignedPurchase(
-        first: TransactionId(parts[2]), transactions: [TransactionId(parts[0])])
+        first: TransactionId(parts[2]), transactions: [TransactionId(parts[0])], isEnough: isEnough)
     }
   }
 
@@ -76,10 +76,11 @@ struct ImportFileTests {
   @Test func `a signed transaction names its purchase, and a receipt all of its own`() {
     let file = read(
       """
-      customer_id,transaction_id,signed_transaction,app_receipt,offer
-      a,,12 of 11,,S1
-      b,,,22 of 21;31 of 31,
-      c,41,,42 of 41;51 of 51,
+      customer_id,transaction_id,signed_transaction,app_receipt,verify,offer
+      a,,12 of 11,,,S1
+      b,,,22 of 21;31 of 31,apple,
+      c,41,,42 of 41;51 of 51,,
+      d,,61 of 61,,signature,
 
       """)
     #expect(file.problems == [])
@@ -87,15 +88,21 @@ struct ImportFileTests {
       file.rows == [
         ImportRow(line: 2, customerId: "a", transactionId: "11", claim: ImportRow.Claim(offerId: "S1")),
         row(3, "b", "21"), row(3, "b", "31"), row(4, "c", "41"),
+        ImportRow(line: 5, customerId: "d", transactionId: "61", signedTransaction: "61 of 61"),
       ])
   }
 
   @Test(arguments: [
-    ("a,,1 of 1,2 of 2", "has a signed transaction and a receipt"),
-    ("a,,,;", "the receipt has no purchases"),
+    ("a,,1 of 1,2 of 2,", "has a signed transaction and a receipt"),
+    ("a,,,,signature", "names no transaction"),
+    ("a,1,,,signature", "has no signed transaction to verify"),
+    ("a,,1 of 1,,perhaps", "the column verify has another word"),
+    ("a,,1 of 1~,,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,1 of 1,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,;,", "the receipt has no purchases"),
   ])
   func `a row that Apple's signature cannot settle has its cause`(row: String, cause: String) {
-    let file = read("customer_id,transaction_id,signed_transaction,app_receipt\n" + row)
+    let file = read("customer_id,transaction_id,signed_transaction,app_receipt,verify\n" + row)
     #expect(file.rows == [] && file.problems.map(\.cause) == [cause])
   }
 

@@ -162,7 +162,7 @@ final class ImportRun {
     let job = Job(
       synchronizationId: id(of: row), publisherId: options.source.publisher, customerId: row.customerId,
       transactionId: row.transactionId, lane: .bulk, imported: options.tells ? .told : .silent,
-      registeredAt: unixMilliseconds())
+      signedTransaction: row.signedTransaction, registeredAt: unixMilliseconds())
     // After a failure of the claim the row waits again. What was claimed is under way: the sweep enqueues it.
     var answer = ImportQueue.Answer.later
     defer { queue.note(row, answer, at: .now) }
