@@ -3,9 +3,16 @@ public enum ImportPreset: String, Sendable, CaseIterable {
   /// A table of one's own.
   case plain
   case revenuecat, iaptic, cleeng
+  /// An export of Countersign's own (``ImportFile/Exported``). It has lines of several kinds, and no columns.
+  case countersign
 
-  /// All of them, for a usage line.
-  public static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
+  /// The presets of other systems, whose rows claim until when there is access.
+  public static let others = allCases.filter { $0 != .countersign }
+
+  /// Names for a usage line.
+  public static func names(_ presets: [ImportPreset] = allCases) -> String {
+    presets.map(\.rawValue).joined(separator: "|")
+  }
 
   /// What a column has.
   enum Field: CaseIterable {
@@ -16,6 +23,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
   func names(of field: Field) -> [StaticString] {
     switch self {
     case .plain: Self.plainNames(field)
+    case .countersign: []
     case .revenuecat:
       switch field {
       case .customer: ["rc_original_app_user_id"]

@@ -6,9 +6,6 @@ public enum ImportSignedText: Sendable, Equatable {
   case transaction(String)
   /// An app receipt, in base64.
   case receipt(String)
-
-  /// The signed transaction.
-  var transaction: String? { if case .transaction(let jws) = self { jws } else { nil } }
 }
 
 /// A purchase that a verified text names.
