@@ -1,39 +1,54 @@
 /// Reads CSV after RFC 4180: commas between fields, quotes around a field that has commas, quotes or line ends.
 ///
-/// A line may end with LF or CRLF, and the file may begin with a byte order mark. Empty lines are skipped.
+/// A line may end with LF or CRLF. Empty lines are skipped.
 struct CSVReader {
   /// The fields of a record, and the line of the file on which it begins.
   struct Record: Equatable {
     let line: Int
+    /// Where this line begins in the file, in bytes.
+    let offset: Int64
     let fields: [String]
   }
 
-  /// A quote that does not stand where RFC 4180 has it. Nothing behind it can be read.
-  struct Broken: Error, Equatable {
-    let line: Int
-    let cause: String
+  /// Why nothing more can be read.
+  enum Stop: Error, Equatable {
+    /// A quote does not stand where RFC 4180 has it. What was read before counts.
+    case broken(ImportProblem)
+    /// The whole file cannot be used.
+    case unusable(ImportProblem)
   }
 
   private static let (quote, comma, newline, carriageReturn) = (UInt8(0x22), UInt8(0x2c), UInt8(0x0a), UInt8(0x0d))
 
-  private var rest: ArraySlice<UInt8>
-  private var line = 1
+  private var lines: ImportLines
+  /// What is left of the line that was read last, with its end.
+  private var rest: ArraySlice<UInt8> = []
 
-  init(_ bytes: [UInt8]) { rest = bytes[...] }
+  init(_ lines: ImportLines) { self.lines = lines }
 
   /// Reads the next record; `nil` at the end.
-  mutating func next() throws(Broken) -> Record? {
-    skipEmptyLines()
-    guard !rest.isEmpty else { return nil }
-    let begin = line
+  mutating func next() throws(Stop) -> Record? {
+    while true {
+      rest = rest.drop { $0 == Self.newline || $0 == Self.carriageReturn }
+      if !rest.isEmpty { break }
+      guard try load() else { return nil }
+    }
+    let (line, offset) = (lines.number, lines.offset)
     var fields: [String] = []
     repeat { fields.append(try field()) } while take(Self.comma)
-    endLine()
-    return Record(line: begin, fields: fields)
+    return Record(line: line, offset: offset, fields: fields)
   }
 
-  private mutating func skipEmptyLines() {
-    while let byte = rest.first, byte == Self.newline || byte == Self.carriageReturn { endLine() }
+  /// Reads the next line; false at the end.
+  private mutating func load() throws(Stop) -> Bool {
+    do throws(ImportProblem) {
+      guard var line = try lines.next() else { return false }
+      line.append(Self.newline)
+      rest = line[...]
+      return true
+    } catch {
+      throw .unusable(error)
+    }
   }
 
   private mutating func take(_ byte: UInt8) -> Bool {
@@ -42,33 +57,32 @@ struct CSVReader {
     return true
   }
 
-  private mutating func endLine() {
-    _ = take(Self.carriageReturn)
-    if take(Self.newline) { line += 1 }
-  }
-
-  private mutating func field() throws(Broken) -> String {
+  private mutating func field() throws(Stop) -> String {
     guard take(Self.quote) else {
       let bytes = rest.prefix { $0 != Self.comma && $0 != Self.newline && $0 != Self.carriageReturn }
       guard !bytes.contains(Self.quote) else {
-        throw Broken(line: line, cause: "a quote stands inside a field that has none around it")
+        throw broken(lines.number, "a quote stands inside a field that has none around it")
       }
       rest = rest.dropFirst(bytes.count)
       return String(decoding: bytes, as: UTF8.self)
     }
-    let begin = line
+    let begin = lines.number
     var text: [UInt8] = []
-    while let byte = rest.popFirst() {
-      if byte == Self.quote, !take(Self.quote) {
-        let next = rest.first
-        guard next == nil || next == Self.comma || next == Self.newline || next == Self.carriageReturn else {
-          throw Broken(line: line, cause: "something stands behind the quote that ends a field")
+    repeat {
+      while let byte = rest.popFirst() {
+        if byte == Self.quote, !take(Self.quote) {
+          guard let next = rest.first, next == Self.comma || next == Self.newline || next == Self.carriageReturn else {
+            throw broken(lines.number, "something stands behind the quote that ends a field")
+          }
+          return String(decoding: text, as: UTF8.self)
         }
-        return String(decoding: text, as: UTF8.self)
+        text.append(byte)
       }
-      if byte == Self.newline { line += 1 }
-      text.append(byte)
-    }
-    throw Broken(line: begin, cause: "a field begins with a quote, and no quote ends it")
+    } while try load()
+    throw broken(begin, "a field begins with a quote, and no quote ends it")
+  }
+
+  private func broken(_ line: Int, _ cause: String) -> Stop {
+    .broken(ImportProblem(line: line, cause, "write two quotes for one inside a field; the rest is not read"))
   }
 }

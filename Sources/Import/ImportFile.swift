@@ -1,58 +1,91 @@
 import Domain
 import JSON
 
-/// A whole file as rows that can be imported, and what is wrong with the others.
-public struct ImportFile: Sendable, Equatable {
+/// A file as rows that can be imported, and what is wrong with the others. It is read line by line.
+public struct ImportFile: Sendable {
   /// In the order of the file. No two of them have the same customer and transaction.
-  public private(set) var rows: [ImportRow] = []
-  public private(set) var problems: [ImportProblem] = []
+  public internal(set) var rows = ImportRows()
+  public internal(set) var problems: [ImportProblem] = []
   /// Rows of other stores than Apple's.
   public private(set) var otherStores = 0
   /// Rows that name the customer and the purchase of an earlier row.
   public private(set) var repeated = 0
 
-  private let preset: ImportPreset
-  private let verifier: any ImportVerifier
-  /// The places of the rows by their transactions.
-  private var places: [TransactionId: Int] = [:]
+  /// What an export of Countersign has besides; empty for other presets.
+  public internal(set) var exported = Exported()
+
+  let preset: ImportPreset
+  let verifier: any ImportVerifier
+  /// The positions of a CSV file's columns by their names; `nil` for JSON lines.
+  private var columns: [String: Int]?
+
+  /// The rows by their transactions, while the file is read.
+  private var places = ImportPlaces()
 
   /// Reads a file: JSON lines if its first byte is `{`, otherwise CSV with a line of names.
   ///
-  /// - Parameter verifier: verifies the signed transactions and receipts of rows.
-  public init(_ bytes: [UInt8], preset: ImportPreset, verifier: any ImportVerifier) {
+  /// - Parameters:
+  ///   - verifier: verifies the signed transactions and receipts of rows.
+  ///   - read: reads the next line without its line feed; `nil` at the end.
+  public init(preset: ImportPreset, verifier: any ImportVerifier, read: @escaping () -> [UInt8]?) {
     (self.preset, self.verifier) = (preset, verifier)
-    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-    let bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
-    if let defect = ImportFileKind.defect(of: bytes) {
-      problems.append(defect)
-      return
+    var lines = ImportLines(read)
+    do throws(ImportProblem) {
+      let first = try lines.peek()
+      if preset == .countersign {
+        try readExport(&lines)
+      } else if first?.first(where: { !$0.isBlank }) == UInt8(ascii: "{") {
+        try readLines(&lines)
+      } else {
+        try readCSV(lines)
+      }
+    } catch {
+      // What was read before may be wrong, too.
+      (rows, problems, otherStores, repeated, exported) = (ImportRows(), [error], 0, 0, Exported())
     }
-    let isJSON = bytes.first { !$0.isBlank } == UInt8(ascii: "{")
-    if isJSON { readLines(bytes) } else { readCSV(bytes) }
-    places = [:]
-    if rows.isEmpty, problems.isEmpty, otherStores == 0 {
+    places = ImportPlaces()
+    if rows.isEmpty, problems.isEmpty, otherStores == 0, !exported.hasBegun {
       problems.append(ImportProblem(line: 1, "the file has no rows", "give a file with at least one"))
     }
   }
 
-  public static func == (one: ImportFile, other: ImportFile) -> Bool {
-    one.rows == other.rows && one.problems == other.problems && one.otherStores == other.otherStores
-      && one.repeated == other.repeated
+  /// Reads the signed transaction of a row again.
+  ///
+  /// - Parameter read: reads the next line, from ``ImportRow/signedAt`` on.
+  /// - Returns: `nil` if it is not there any more.
+  public func signedTransaction(_ read: @escaping () -> [UInt8]?) -> String? {
+    var lines = ImportLines(read)
+    guard let columns else {
+      guard let line = try? lines.next(), let value = try? values(of: line) else { return nil }
+      return field(.signed, value)
+    }
+    var reader = CSVReader(lines)
+    guard let record = try? reader.next() else { return nil }
+    return field(.signed) { Self.value($0, record, columns) }
+  }
+
+  /// The value of a field. Of several columns that have it, the first one with a value counts.
+  func field(_ field: ImportPreset.Field, _ value: (StaticString) -> String?) -> String? {
+    for name in preset.names(of: field) {
+      if let text = value(name) { return text }
+    }
+    return nil
   }
 
   // MARK: CSV
 
-  private mutating func readCSV(_ bytes: [UInt8]) {
-    var reader = CSVReader(bytes)
-    do {
+  private mutating func readCSV(_ lines: ImportLines) throws(ImportProblem) {
+    var reader = CSVReader(lines)
+    do throws(CSVReader.Stop) {
       guard let head = try reader.next() else { return }
       var names: Set<String> = []
       if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
         return problems.append(
           ImportProblem(line: head.line, "the column \(twice) stands twice", "remove one of the two"))
       }
-      let places = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
-      if let missing = missingColumns(places) { return problems.append(missing) }
+      let columns = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
+      self.columns = columns
+      if let missing = missingColumns(columns) { return problems.append(missing) }
       while let record = try reader.next() {
         guard record.fields.count == head.fields.count else {
           problems.append(
@@ -61,19 +94,24 @@ public struct ImportFile: Sendable, Equatable {
               "write one field for each column, with quotes around a field that has a comma"))
           continue
         }
-        take(record.line) { name in
-          places[name.description].flatMap { record.fields[$0].isEmpty ? nil : record.fields[$0] }
-        }
+        take(Place(line: record.line, offset: record.offset)) { Self.value($0, record, columns) }
       }
     } catch {
-      problems.append(
-        ImportProblem(line: error.line, error.cause, "write two quotes for one inside a field; the rest is not read"))
+      switch error {
+      case .broken(let problem): problems.append(problem)
+      case .unusable(let problem): throw problem
+      }
     }
   }
 
-  private func missingColumns(_ places: [String: Int]) -> ImportProblem? {
+  private static func value(_ name: StaticString, _ record: CSVReader.Record, _ columns: [String: Int]) -> String? {
+    guard let place = columns[name.description], place < record.fields.count else { return nil }
+    return record.fields[place].isEmpty ? nil : record.fields[place]
+  }
+
+  private func missingColumns(_ columns: [String: Int]) -> ImportProblem? {
     func has(_ fields: ImportPreset.Field...) -> Bool {
-      fields.contains { preset.names(of: $0).contains { places[$0.description] != nil } }
+      fields.contains { preset.names(of: $0).contains { columns[$0.description] != nil } }
     }
     func names(_ fields: ImportPreset.Field...) -> String {
       fields.flatMap { preset.names(of: $0) }.map(\.description).joined(separator: " or ")
@@ -89,23 +127,28 @@ public struct ImportFile: Sendable, Equatable {
 
   // MARK: JSON lines
 
-  private mutating func readLines(_ bytes: [UInt8]) {
-    for (index, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+  private mutating func readLines(_ lines: inout ImportLines) throws(ImportProblem) {
+    while let line = try lines.next() {
       if line.allSatisfy(\.isBlank) { continue }
-      do {
-        let members = try JSONObject(JSONText(Array(line), limits: .outside))
-        var values: [String: String] = [:]
-        for name in ImportPreset.Field.allCases.flatMap({ preset.names(of: $0) }) {
-          values[name.description] = try Self.text(name, of: members)
-        }
-        take(index + 1) { name in values[name.description].flatMap { $0.isEmpty ? nil : $0 } }
-      } catch {
+      guard let value = try? values(of: line) else {
         problems.append(
           ImportProblem(
-            line: index + 1, "is no JSON object with texts and whole numbers",
+            line: lines.number, "is no JSON object with texts and whole numbers",
             "write one object a line, with its ids as texts"))
+        continue
       }
+      take(Place(line: lines.number, offset: lines.offset), value)
     }
+  }
+
+  /// Reads the members of a line that the preset names.
+  private func values(of line: [UInt8]) throws -> (StaticString) -> String? {
+    let members = try JSONObject(JSONText(line, limits: .outside))
+    var values: [String: String] = [:]
+    for name in ImportPreset.Field.allCases.flatMap({ preset.names(of: $0) }) {
+      values[name.description] = try Self.text(name, of: members)
+    }
+    return { [values] name in values[name.description].flatMap { $0.isEmpty ? nil : $0 } }
   }
 
   /// A member that is a text or a whole number.
@@ -114,31 +157,50 @@ public struct ImportFile: Sendable, Equatable {
     return try members.string(name)
   }
 
+  private mutating func readExport(_ lines: inout ImportLines) throws(ImportProblem) {
+    while let line = try lines.next() { try takeExported(line, lines.number) }
+    if exported.hasBegun { endExported(lines.number) }
+  }
+
   // MARK: Rows
 
-  private mutating func take(_ line: Int, _ value: (StaticString) -> String?) {
-    func field(_ field: ImportPreset.Field) -> String? { preset.names(of: field).lazy.compactMap(value).first }
-    if let store = field(.store), !preset.isApple(store) {
+  /// Where a row stands in the file.
+  struct Place {
+    let line: Int
+    /// In bytes.
+    let offset: Int64
+  }
+
+  private mutating func take(_ place: Place, _ value: (StaticString) -> String?) {
+    if let store = field(.store, value), !preset.isApple(store) {
       otherStores += 1
       return
     }
     do throws(ImportProblem) {
-      for row in try rows(line, field) { keep(row) }
+      for row in try rows(at: place, value) { keep(row) }
     } catch {
       problems.append(error)
     }
   }
 
+  /// The row with a transaction.
+  func position(of transaction: TransactionId) -> Int? { places.position(of: transaction, in: rows) }
+
+  /// Adds a row whose transaction no other row has.
+  mutating func add(_ row: ImportRow) {
+    rows.append(row)
+    places.note(rows.count - 1, in: rows)
+  }
+
   private mutating func keep(_ row: ImportRow) {
-    guard let place = places[row.transactionId] else {
-      places[row.transactionId] = rows.count
-      return rows.append(row)
-    }
-    let first = rows[place]
+    guard let position = position(of: row.transactionId) else { return add(row) }
+    let first = rows[position]
     if first.customerId == row.customerId {
       repeated += 1
       // The rows of a subscription's periods stand in any order: the last one says until when there is access.
-      if let end = row.claim.expiresAt, end > first.claim.expiresAt ?? .min { rows[place] = first.claiming(row.claim) }
+      if let end = row.claim.expiresAt, end > first.claim.expiresAt ?? .min {
+        rows.replace(position, with: first.claiming(row.claim))
+      }
       return
     }
     problems.append(
@@ -146,99 +208,4 @@ public struct ImportFile: Sendable, Equatable {
         line: row.line, "gives transaction \(row.transactionId) to another customer than line \(first.line)",
         "keep the row of its owner"))
   }
-
-  /// A row is one purchase, but a receipt lists many.
-  private func rows(_ line: Int, _ field: (ImportPreset.Field) -> String?) throws(ImportProblem) -> [ImportRow] {
-    guard let customer = field(.customer).map(CustomerId.init(_:)) else {
-      throw ImportProblem(line: line, "names no customer", "fill in the customer's id, or remove the row")
-    }
-    guard customer.isValid else {
-      throw ImportProblem(line: line, "the customer's id cannot be used", CustomerId.expectation)
-    }
-    let (id, claim) = (try transaction(line, field), try claim(line, field))
-    guard let text = try signedText(line, field) else {
-      guard let id else {
-        throw ImportProblem(
-          line: line, "names no transaction",
-          "fill in the id of a transaction or of the original one, a signed transaction or a receipt, or remove the row"
-        )
-      }
-      return [ImportRow(line: line, customerId: customer, transactionId: id, claim: claim)]
-    }
-    return try purchases(in: text, id, line).map { purchase in
-      ImportRow(line: line, customerId: customer, transactionId: purchase.first, claim: claim)
-    }
-  }
-
-  // MARK: What Apple signed
-
-  private func signedText(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
-  ) throws(ImportProblem) -> ImportSignedText? {
-    switch (field(.signed), field(.receipt)) {
-    case (nil, nil): return nil
-    case (let signed?, nil): return .transaction(signed)
-    case (nil, let receipt?): return .receipt(receipt)
-    case (.some, .some):
-      throw ImportProblem(line: line, "has a signed transaction and a receipt", "fill in one of the two")
-    }
-  }
-
-  /// The purchases of a text: all, or the one that the row names besides.
-  private func purchases(
-    in text: ImportSignedText, _ id: TransactionId?, _ line: Int
-  ) throws(ImportProblem) -> [ImportSignedPurchase] {
-    let all: [ImportSignedPurchase]
-    do throws(ImportRefusal) {
-      all = try verifier.purchases(in: text)
-    } catch {
-      throw ImportProblem(line: line, error.cause, error.remedy)
-    }
-    guard !all.isEmpty else { throw ImportProblem(line: line, "the receipt has no purchases", "remove the row") }
-    let meant = all.filter { purchase in id.map(purchase.isNamed(by:)) ?? true }
-    guard !meant.isEmpty else {
-      throw ImportProblem(
-        line: line, "names another transaction than the one that Apple signed", "fill in one of the two")
-    }
-    return meant
-  }
-
-  // MARK: Ids and claims
-
-  /// A vendor's row has both ids of a subscription: the original one stands for all of its periods.
-  private func transaction(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
-  ) throws(ImportProblem) -> TransactionId? {
-    let (transaction, original) = (field(.transaction), field(.original))
-    guard let text = (preset == .plain ? transaction ?? original : original ?? transaction).map(preset.bare) else {
-      return nil
-    }
-    guard !(preset == .plain && transaction != nil && original != nil) else {
-      throw ImportProblem(line: line, "names a transaction and an original one", "fill in one of the two")
-    }
-    guard TransactionId.isValid(text) else {
-      throw ImportProblem(
-        line: line, "the transaction's id is not 1 to \(TransactionId.longest) digits",
-        "write it as Apple does, without letters, fractions and exponents")
-    }
-    return TransactionId(text)
-  }
-
-  private func claim(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
-  ) throws(ImportProblem) -> ImportRow.Claim {
-    func time(_ name: ImportPreset.Field) throws(ImportProblem) -> Int64? {
-      guard let text = field(name) else { return nil }
-      if let time = ImportTime.milliseconds(text) { return time }
-      throw ImportProblem(
-        line: line, "a time cannot be read", "write times like 2026-11-28T12:00:00Z, or in milliseconds since 1970")
-    }
-    return ImportRow.Claim(
-      offerId: field(.offer).map(OfferId.init(_:)), purchasedAt: try time(.purchasedAt),
-      expiresAt: try time(.expiresAt), vendorId: field(.vendorId))
-  }
-}
-
-extension UInt8 {
-  fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0d || self == 0x0a }
 }

@@ -1,5 +1,7 @@
 /// What makes a whole file unusable, whatever its rows have.
 enum ImportFileKind {
+  static let utf8 = "save it in UTF-8, for example with iconv -t UTF-8"
+
   /// The files of other kinds that people give to an import, by their first bytes.
   private static let others: [(begin: [UInt8], cause: String, remedy: String)] = [
     ([0x1f, 0x8b], "the file is compressed (gzip)", "unpack it with gunzip"),
@@ -9,19 +11,9 @@ enum ImportFileKind {
     ([0x5b], "the file is one JSON array", "write one object a line, for example with jq -c '.[]'"),
     ([0x3c], "the file is HTML or XML", "save it as CSV in UTF-8, or as JSON lines"),
   ]
-  private static let utf8 = "save it in UTF-8, for example with iconv -t UTF-8"
 
-  /// Why no row can be read; `nil` if rows can.
-  static func defect(of bytes: [UInt8]) -> ImportProblem? {
-    if let other = others.first(where: { bytes.starts(with: $0.begin) }) {
-      return ImportProblem(line: 1, other.cause, other.remedy)
-    }
-    // A text that is repaired would be another customer's id.
-    for (index, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
-      guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
-        return ImportProblem(line: index + 1, "the line is no text in UTF-8", utf8)
-      }
-    }
-    return nil
+  /// Why no row of a file can be read that begins with a line; `nil` if rows can.
+  static func defect(ofFirst line: [UInt8]) -> ImportProblem? {
+    others.first { line.starts(with: $0.begin) }.map { ImportProblem(line: 1, $0.cause, $0.remedy) }
   }
 }

@@ -3,19 +3,27 @@ public enum ImportPreset: String, Sendable, CaseIterable {
   /// A table of one's own.
   case plain
   case revenuecat, iaptic, cleeng
+  /// An export of Countersign's own (``ImportFile/Exported``). It has lines of several kinds, and no columns.
+  case countersign
 
-  /// All of them, for a usage line.
-  public static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
+  /// The presets of other systems, whose rows claim until when there is access.
+  public static let others = allCases.filter { $0 != .countersign }
+
+  /// Names for a usage line.
+  public static func names(_ presets: [ImportPreset] = allCases) -> String {
+    presets.map(\.rawValue).joined(separator: "|")
+  }
 
   /// What a column has.
   enum Field: CaseIterable {
-    case customer, transaction, original, signed, receipt, offer, purchasedAt, expiresAt, vendorId, store
+    case customer, transaction, original, signed, receipt, verify, offer, purchasedAt, expiresAt, vendorId, store
   }
 
   /// The names of the columns that have a field. The first one with a value counts.
   func names(of field: Field) -> [StaticString] {
     switch self {
     case .plain: Self.plainNames(field)
+    case .countersign: []
     case .revenuecat:
       switch field {
       case .customer: ["rc_original_app_user_id"]
@@ -24,7 +32,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["start_time"]
       case .expiresAt: ["effective_end_time", "end_time"]
       case .store: ["store"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
     case .iaptic:
       switch field {
@@ -34,7 +42,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .purchasedAt: ["purchaseDate"]
       case .expiresAt: ["expirationDate"]
       case .store: ["platform"]
-      case .signed, .receipt, .offer, .vendorId: []
+      case .signed, .receipt, .verify, .offer, .vendorId: []
       }
     // The second names are those of Cleeng's pages.
     case .cleeng:
@@ -47,7 +55,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
       case .expiresAt: ["expiresAt", "Expiry date"]
       case .vendorId: ["subscriptionId", "Subscription ID"]
       case .store: ["paymentMethod", "Payment method"]
-      case .signed, .receipt: []
+      case .signed, .receipt, .verify: []
       }
     }
   }
@@ -59,6 +67,7 @@ public enum ImportPreset: String, Sendable, CaseIterable {
     case .original: ["original_transaction_id"]
     case .signed: ["signed_transaction"]
     case .receipt: ["app_receipt"]
+    case .verify: ["verify"]
     case .offer: ["offer"]
     case .purchasedAt: ["purchased_at"]
     case .expiresAt: ["expires_at"]

@@ -69,6 +69,8 @@ public struct ImportSummary: Sendable, Equatable {
   public private(set) var different = 0
   /// Rows that had a result before this run.
   public var earlier = 0
+  /// Rows whose results the ledger has deleted since, because of their age.
+  public var forgotten = 0
   /// By the result's code.
   public private(set) var results: [String: Int] = [:]
 

@@ -9,6 +9,9 @@ public struct ImportRow: Sendable, Equatable {
   public let transactionId: TransactionId
   /// What the file says besides.
   public let claim: Claim
+  /// Where the file has the row, in bytes, if the row says that its signed transaction is enough. Such a text is long,
+  /// so it is read again when it is needed.
+  public let signedAt: Int64?
 
   /// What a file claims about a purchase. The report compares it with what Apple says.
   public struct Claim: Sendable, Equatable {
@@ -30,13 +33,17 @@ public struct ImportRow: Sendable, Equatable {
   }
 
   /// Creates a row.
-  public init(line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim()) {
+  public init(
+    line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim(),
+    signedAt: Int64? = nil
+  ) {
     (self.line, self.customerId, self.transactionId, self.claim) = (line, customerId, transactionId, claim)
+    self.signedAt = signedAt
   }
 
   /// The row with another claim.
   func claiming(_ claim: Claim) -> ImportRow {
-    ImportRow(line: line, customerId: customerId, transactionId: transactionId, claim: claim)
+    ImportRow(line: line, customerId: customerId, transactionId: transactionId, claim: claim, signedAt: signedAt)
   }
 }
 

@@ -14,10 +14,12 @@ public struct ImportSignedPurchase: Sendable, Equatable {
   public let first: TransactionId
   /// Its transactions in the text.
   public let transactions: [TransactionId]
+  /// Whether the text tells all that Apple would: the purchase does not renew, and Apple signed a whole transaction.
+  public let isEnough: Bool
 
   /// Creates it.
-  public init(first: TransactionId, transactions: [TransactionId]) {
-    (self.first, self.transactions) = (first, transactions)
+  public init(first: TransactionId, transactions: [TransactionId], isEnough: Bool) {
+    (self.first, self.transactions, self.isEnough) = (first, transactions, isEnough)
   }
 
   /// Whether an id of a row means this purchase.

@@ -15,6 +15,7 @@ final class WorkerMetrics {
   let deliveries: Histogram
   let appleCalls: Histogram
   let results: Counter
+  let imported: Counter
   let retries: Counter
   let dead: Counter
   let rejections: Counter
@@ -51,6 +52,9 @@ final class WorkerMetrics {
       })
     results = metrics.counter(
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"],
+      known: ResultCode.known.map { [$0.rawValue] })
+    imported = metrics.counter(
+      "countersign_imported_rows_total", "Finalized rows of imports by result.", labels: ["result"],
       known: ResultCode.known.map { [$0.rawValue] })
     retries = metrics.counter(
       "countersign_job_retries_total", "Jobs that went to a delay queue.", labels: ["cause"],

@@ -76,6 +76,7 @@ struct WorkerParts {
       takeTurn: { try await turns.take(of: $0) }, onJoin: { [joins] in joins.tell(()) }, ledger: commits,
       broker: publisher,
       doors: context.doors, publishers: { context.publishers }, appPlaces: { [places] in places.of($0) },
+      signedData: verification.verifier,
       verify: { [verification] run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,

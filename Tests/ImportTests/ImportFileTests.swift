@@ -1,26 +1,42 @@
 import Domain
-import Import
 import Testing
+
+@testable import Import
 
 struct ImportFileTests {
   private func read(_ text: String, _ preset: ImportPreset = .plain) -> ImportFile {
-    ImportFile(Array(text.utf8), preset: preset, verifier: Signatures())
+    read(Array(text.utf8), preset)
   }
 
-  /// Reads `LAST of FIRST` as a signed transaction, and a receipt as many of them.
+  private func read(_ bytes: [UInt8], _ preset: ImportPreset = .plain) -> ImportFile {
+    ImportFile(preset: preset, verifier: Signatures(), read: lines(bytes))
+  }
+
+  /// Reads bytes line by line, from an offset on.
+  private func lines(_ bytes: [UInt8], from offset: Int64 = 0) -> () -> [UInt8]? {
+    var rest = bytes[Int(offset)...]
+    return {
+      guard !rest.isEmpty else { return nil }
+      let line = rest.prefix { $0 != 0x0a }
+      rest = rest.dropFirst(line.count + 1)
+      return Array(line)
+    }
+  }
+
+  /// Reads `LAST of FIRST` as a signed transaction that does not renew, and a receipt as many of them; an `~` renews.
   private struct Signatures: ImportVerifier {
     func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] {
       switch text {
       case .transaction("forged"): throw ImportRefusal("the signed transaction is not accepted", "copy it")
-      case .transaction(let text): return [named(text)]
-      case .receipt(let text): return text.split(separator: ";").map { named(String($0)) }
+      case .transaction(let text): return [named(text, isEnough: !text.hasSuffix("~"))]
+      case .receipt(let text): return text.split(separator: ";").map { named(String($0), isEnough: false) }
       }
     }
 
-    private func named(_ text: String) -> ImportSignedPurchase {
+    private func named(_ text: String, isEnough: Bool) -> ImportSignedPurchase {
       let parts = text.split(separator: " ").map(String.init)
       return ImportSignedPurchase(
-        first: TransactionId(parts[2]), transactions: [TransactionId(parts[0])])
+        first: TransactionId(parts[2]), transactions: [TransactionId(parts[0])], isEnough: isEnough)
     }
   }
 
@@ -33,7 +49,7 @@ struct ImportFileTests {
       "\u{feff}customer_id,transaction_id,offer\r\n\r\n\"a, \"\"b\"\"\",1,\r\n\"two\nlines\",2,\"S\"\r\nc,3,\n")
     #expect(file.problems.map(\.line) == [4])
     #expect(file.problems.first?.cause == "the customer's id cannot be used")
-    #expect(file.rows == [row(3, #"a, "b""#, "1"), row(6, "c", "3")])
+    #expect(Array(file.rows) == [row(3, #"a, "b""#, "1"), row(6, "c", "3")])
   }
 
   @Test func `JSON lines with ids as texts and as numbers`() {
@@ -42,7 +58,7 @@ struct ImportFileTests {
         + "\n\n" + #"{"customer_id":42,"original_transaction_id":2000000000000001,"expires_at":1767323045000}"# + "\n")
     #expect(file.problems == [])
     #expect(
-      file.rows == [
+      Array(file.rows) == [
         ImportRow(
           line: 1, customerId: "a", transactionId: "1",
           claim: ImportRow.Claim(offerId: "S", purchasedAt: 1_767_323_045_000, vendorId: "v")),
@@ -76,32 +92,79 @@ struct ImportFileTests {
   @Test func `a signed transaction names its purchase, and a receipt all of its own`() {
     let file = read(
       """
-      customer_id,transaction_id,signed_transaction,app_receipt,offer
-      a,,12 of 11,,S1
-      b,,,22 of 21;31 of 31,
-      c,41,,42 of 41;51 of 51,
+      customer_id,transaction_id,signed_transaction,app_receipt,verify,offer
+      a,,12 of 11,,,S1
+      b,,,22 of 21;31 of 31,apple,
+      c,41,,42 of 41;51 of 51,,
+      d,,61 of 61,,signature,
 
       """)
     #expect(file.problems == [])
     #expect(
-      file.rows == [
+      Array(file.rows) == [
         ImportRow(line: 2, customerId: "a", transactionId: "11", claim: ImportRow.Claim(offerId: "S1")),
         row(3, "b", "21"), row(3, "b", "31"), row(4, "c", "41"),
+        ImportRow(line: 5, customerId: "d", transactionId: "61", signedAt: 143),
       ])
   }
 
   @Test(arguments: [
-    ("a,,1 of 1,2 of 2", "has a signed transaction and a receipt"),
-    ("a,,,;", "the receipt has no purchases"),
+    ("a,,1 of 1,2 of 2,", "has a signed transaction and a receipt"),
+    ("a,,,,signature", "names no transaction"),
+    ("a,1,,,signature", "has no signed transaction to verify"),
+    ("a,,1 of 1,,perhaps", "the column verify has another word"),
+    ("a,,1 of 1~,,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,1 of 1,signature", "is of a purchase that its signature cannot settle"),
+    ("a,,,;,", "the receipt has no purchases"),
   ])
   func `a row that Apple's signature cannot settle has its cause`(row: String, cause: String) {
-    let file = read("customer_id,transaction_id,signed_transaction,app_receipt\n" + row)
-    #expect(file.rows == [] && file.problems.map(\.cause) == [cause])
+    let file = read("customer_id,transaction_id,signed_transaction,app_receipt,verify\n" + row)
+    #expect(file.rows.isEmpty && file.problems.map(\.cause) == [cause])
+  }
+
+  @Test(arguments: [
+    "customer_id,signed_transaction,verify,offer\r\n\r\na,1 of 1,,\r\n"
+      + "d,\"61 of 61\",signature,\"two\nlines\"\r\nb,2 of 2,,",
+    "offer,customer_id,signed_transaction,verify\na,\"b\nc\",1 of 1,\n\"two\nlines\",d,\"61 of 61\",signature\n",
+    #"{"customer_id":"a","transaction_id":"1"}"# + "\n\n"
+      + #"{"customer_id":"d","signed_transaction":"61 of 61","verify":"signature"}"# + "\n",
+    "\u{feff}" + #"{"customer_id":"c","signed_transaction":"61 of 61","verify":"signature"}"#,
+  ])
+  func `a signed transaction is read again where it stands`(text: String) throws {
+    let bytes = Array(text.utf8)
+    let file = read(bytes)
+    let row = try #require(file.rows.first { $0.transactionId == "61" })
+    let offset = try #require(row.signedAt)
+    #expect(file.signedTransaction(lines(bytes, from: offset)) == "61 of 61")
+    #expect(file.rows.allSatisfy { $0.transactionId == "61" || $0.signedAt == nil })
+    // Somebody has cut the file meanwhile.
+    #expect(file.signedTransaction(lines([])) == nil)
+  }
+
+  @Test func `a file of very many rows needs little memory, and nobody holds its text`() {
+    let count = 20_000
+    func customer(_ number: Int) -> String { "8f14e45f-ceea-467f-9a3d-\(100_000_000_000 + number)" }
+    var (given, kept) = (0, 0)
+    let file = ImportFile(preset: .plain, verifier: Signatures()) {
+      given += 1
+      if given == 1 { return Array("customer_id,transaction_id,purchased_at,expires_at,vendor_id,secret".utf8) }
+      // Nobody needs the last column. Each tenth row repeats the one before.
+      let number = given % 10 == 0 ? given - 1 : given
+      kept += given % 10 == 0 ? 0 : 1
+      let text = String(repeating: "x", count: 200)
+      return given <= count
+        ? Array("\(customer(number)),\(2_000_000_000_000_000 + number),2026-01-02,2026-02-02,,\(text)".utf8) : nil
+    }
+    #expect(file.rows.count == kept - 1 && file.repeated == count - 1 - file.rows.count && file.problems == [])
+    #expect(file.rows.byteCount < 110 * file.rows.count)
+    let last = file.rows[file.rows.count - 1]
+    #expect(last.line == count - 1 && last.customerId.text == customer(count - 1))
+    #expect(last.claim.expiresAt == 1_769_990_400_000)
   }
 
   @Test func `a wrong line of JSON does not hide the others`() {
     let file = read(#"{"customer_id":"a","transaction_id":"1"}"# + "\n[]\n" + #"{"customer_id":["b"],"x":1}"#)
-    #expect(file.rows == [row(1, "a", "1")])
+    #expect(Array(file.rows) == [row(1, "a", "1")])
     #expect(file.problems.map(\.line) == [2, 3])
   }
 
@@ -128,8 +191,8 @@ struct ImportFileTests {
     ] as [([UInt8], Int, String)])
   func `a file of another kind has one problem, and no row`(bytes: [UInt8], line: Int, cause: String) {
     for mark in [[], [0xef, 0xbb, 0xbf]] as [[UInt8]] {
-      let file = ImportFile(mark + bytes, preset: .plain, verifier: Signatures())
-      #expect(file.rows == [] && file.problems.map(\.line) == [line] && file.problems.map(\.cause) == [cause])
+      let file = read(mark + bytes)
+      #expect(file.rows.isEmpty && file.problems.map(\.line) == [line] && file.problems.map(\.cause) == [cause])
       #expect(file.problems.allSatisfy { !$0.remedy.isEmpty })
     }
   }
@@ -155,10 +218,10 @@ struct ImportFileTests {
   @Test func `iaptic's ids lose their prefix, and Cleeng's rows keep their offer`() {
     let iaptic = read(
       #"{"applicationUsername":"u","platform":"apple","purchaseId":"apple:11","transactionId":"apple:12"}"#, .iaptic)
-    #expect(iaptic.rows == [row(1, "u", "11")] && iaptic.problems == [])
+    #expect(Array(iaptic.rows) == [row(1, "u", "11")] && iaptic.problems == [])
     let cleeng = read("customerId,offerId,originalTransactionId,subscriptionId\n7,S1_US,11,s9", .cleeng)
     #expect(
-      cleeng.rows == [
+      Array(cleeng.rows) == [
         ImportRow(
           line: 2, customerId: "7", transactionId: "11", claim: ImportRow.Claim(offerId: "S1_US", vendorId: "s9"))
       ])

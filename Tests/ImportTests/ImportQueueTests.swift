@@ -1,6 +1,7 @@
 import Domain
-import Import
 import Testing
+
+@testable import Import
 
 /// An import that is killed at any moment and run again.
 struct ImportQueueTests {
@@ -50,23 +51,41 @@ struct ImportQueueTests {
     }
 
     /// Runs an import as a process of its own.
-    mutating func run(_ rows: [ImportRow]) throws -> ImportQueue {
+    mutating func run(_ rows: ImportRows) throws -> ImportQueue {
       var queue = ImportQueue(rows, round: 1)
-      queue.take(results(queue.waitingIds))
-      queue.leaveOutFinished()
+      // The ledger is asked for three rows at once.
+      while case let ids = queue.unknownIds(3), !ids.isEmpty { queue.sort(ids, Set(results(ids).keys)) }
       while !queue.isDone {
-        while let row = queue.next() { queue.note(row, try register(row), at: .now) }
+        while let turn = queue.next() { queue.note(turn, try register(turn.row), at: .now) }
         work()
         try step()
-        queue.take(results(queue.openIds))
+        queue.take(results(queue.openIds).keys)
         queue.tryHeld()
       }
       return queue
     }
   }
 
-  private let rows = (1...7).map { number in
-    ImportRow(line: number, customerId: "c\(number)", transactionId: TransactionId("\(number)"))
+  private func taken(_ queue: inout ImportQueue) throws -> ImportQueue.Turn {
+    let turn = queue.next()
+    return try #require(turn)
+  }
+
+  private let rows = ImportQueueTests.rows(7)
+
+  private static func rows(_ count: Int) -> ImportRows {
+    var rows = ImportRows()
+    for number in 1...count {
+      rows.append(ImportRow(line: number, customerId: "c\(number)", transactionId: TransactionId("\(number)")))
+    }
+    return rows
+  }
+
+  /// A queue of a first run.
+  private func queue(_ count: Int) -> ImportQueue {
+    var queue = ImportQueue(Self.rows(count), round: 1)
+    queue.sort(queue.unknownIds(count), [])
+    return queue
   }
 
   @Test func `wherever it is killed, the next run ends it, and each row is finalized once`() throws {
@@ -81,46 +100,45 @@ struct ImportQueueTests {
       #expect(throws: Killed.self) { try fleet.run(rows) }
       fleet.steps = .max
       let queue = try fleet.run(rows)
-      #expect(queue.results.count == 7 && fleet.finalized.values.allSatisfy { $0 == 1 })
+      #expect(queue.finished == 7 && fleet.finalized.values.allSatisfy { $0 == 1 })
       #expect(Set(fleet.ledger.keys).subtracting(["other"]) == Set(whole.ledger.keys), "after \(steps) steps")
       // A third run finds everything done, without a step.
       fleet.steps = 0
-      #expect(try fleet.run(rows).results == queue.results)
+      #expect(try fleet.run(rows).isDone)
     }
   }
 
-  @Test func `a row waits again if its claim failed, is held, or takes very long`() {
-    var queue = ImportQueue(Array(rows.prefix(2)), round: 1)
+  @Test func `a row waits again if its claim failed, is held, or takes very long`() throws {
+    var queue = self.queue(2)
     let now = ContinuousClock.now
-    let first = queue.next()
-    #expect(first == rows[0])
-    queue.note(rows[0], .later, at: now)
-    #expect(queue.next() == rows[0])
-    queue.note(rows[0], .held, at: now)
+    let first = try taken(&queue)
+    #expect(first.row == rows[0])
+    queue.note(first, .later, at: now)
+    #expect(queue.next() == first)
+    queue.note(first, .held, at: now)
     queue.tryHeld()
     // Others come first.
-    #expect(queue.next() == rows[1])
-    queue.note(rows[1], .open, at: now)
+    let second = try taken(&queue)
+    #expect(second.row == rows[1])
+    queue.note(second, .open, at: now)
     #expect(queue.next() == nil)
     queue.tryHeld()
-    #expect(queue.next() == rows[0])
-    queue.note(rows[0], .open, at: now + .seconds(1))
+    #expect(queue.next() == first)
+    queue.note(first, .open, at: now + .seconds(1))
     #expect(Set(queue.openIds).count == 2 && !queue.isDone)
     queue.tryOpen(since: now + .seconds(1))
-    #expect(queue.next() == rows[1] && queue.next() == nil)
+    #expect(queue.next() == second && queue.next() == nil)
   }
 
-  @Test func `only so many are under way`() {
-    let many = (1...ImportQueue.mostOpen + 1).map {
-      ImportRow(line: $0, customerId: "c", transactionId: TransactionId("\($0)"))
-    }
-    var queue = ImportQueue(many, round: 1)
-    for row in many.dropLast() {
-      #expect(queue.next() == row)
-      queue.note(row, .open, at: .now)
+  @Test func `only so many are under way`() throws {
+    var queue = self.queue(ImportQueue.mostOpen + 1)
+    for number in 1...ImportQueue.mostOpen {
+      let turn = try taken(&queue)
+      #expect(turn.row.line == number)
+      queue.note(turn, .open, at: .now)
     }
     #expect(queue.next() == nil)
-    queue.take([many[0].synchronizationId(round: 1): SynchronizationResult(.purchaseSynchronized)])
-    #expect(queue.next() == many.last)
+    queue.take([rows[0].synchronizationId(round: 1)])
+    #expect(queue.next()?.row.line == ImportQueue.mostOpen + 1)
   }
 }

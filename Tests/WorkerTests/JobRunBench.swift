@@ -1,4 +1,5 @@
 import AMQP
+import AppStore
 import Configuration
 import Domain
 import EventLoop
@@ -41,7 +42,10 @@ final class JobRunBench {
   private(set) var asked = 0
   private(set) var dependencies: JobRun.Dependencies!
 
-  init() throws {
+  /// - Parameters:
+  ///   - apps: the publisher's.
+  ///   - signedData: verifies what a job has signed.
+  init(apps: [Publisher.App] = [], signedData: SignedDataVerifier = SignedDataVerifier()) throws {
     // No lease ends by itself, however busy the machine is.
     let settings = try ConfigurationFolder().settings(
       #"""
@@ -50,7 +54,7 @@ final class JobRunBench {
       """#)
     publishers = Publishers([
       Publisher(
-        id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
+        id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps,
         offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
     ])
     let worker = WorkerMetrics(metrics)
@@ -60,7 +64,7 @@ final class JobRunBench {
       takeTurn: { [unowned self] _ in try turn.get() }, onJoin: { [unowned self] in joined += 1 }, ledger: ledger,
       broker: broker,
       doors: DoorCatalog(), publishers: { [publishers] in publishers },
-      appPlaces: { [unowned self] _ in places },
+      appPlaces: { [unowned self] _ in places }, signedData: signedData,
       verify: { [unowned self] run in
         asked += 1
         whileAsking(run)

@@ -21,6 +21,14 @@ final class LineInput {
     if descriptor < 0 { return nil }
   }
 
+  /// Opens a file, and begins at a place in it. A pipe has none.
+  ///
+  /// - Parameter offset: bytes from the beginning.
+  convenience init?(file: String, at offset: Int64) {
+    self.init(file: file)
+    guard lseek(descriptor, Int(offset), SEEK_SET) == offset else { return nil }
+  }
+
   deinit {
     if descriptor != STDIN_FILENO { close(descriptor) }
   }

@@ -160,7 +160,8 @@ extension CommitState {
     guard let facts = purchase.transactions[request.job.transactionId], facts.kind == .consumable else {
       return nil
     }
-    let isFirst = isGranted && grantFirst(facts.transactionId, of: purchase.key)
+    // What a silent import takes, the publisher has given long ago: nobody gives it again.
+    let isFirst = isGranted && grantFirst(facts.transactionId, of: purchase.key) && !silence.hidesSynchronization
     return ConsumableGrant(productId: facts.productId, quantity: facts.quantity ?? 1, isFirstGrant: isFirst)
   }
 }

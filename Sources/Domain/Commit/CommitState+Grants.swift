@@ -17,6 +17,19 @@ extension CommitState {
     change(grant.customer, publisher, .grant, traceparent) { $0.append(grant) }
   }
 
+  /// Brings a customer's open grant from another fleet, as it is there. No limit counts: it has counted there.
+  ///
+  /// - Parameter isTold: whether the entitlements that it changes are told. If not, they count as told.
+  /// - Throws: ``GrantRefusal``, and then nothing has changed.
+  public mutating func bring(_ grant: Grant, isTold: Bool, publisher: Publisher) throws(GrantRefusal) {
+    guard grant.state(at: now) == .open else { throw .alreadyOver }
+    guard publisher.offers.contains(grant.offerId) else { throw .unknownOffer }
+    silence = isTold ? .none : .all
+    defer { silence = .none }
+    welcome(grant.customer)
+    change(grant.customer, publisher, .grant, nil) { $0.append(grant) }
+  }
+
   /// Ends a customer's open grant before its time, and tells the entitlements that change.
   ///
   /// - Returns: the grant as it is now; `nil` if the customer has no open grant with the id. Then nothing changes.

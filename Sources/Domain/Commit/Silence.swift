@@ -19,6 +19,9 @@ struct Silence: Equatable {
   /// Nothing is kept back.
   static let none = Silence(hidesSynchronization: false, hidesPurchase: false)
 
+  /// Nothing is told but access that ends.
+  static let all = Silence(hidesSynchronization: true, hidesPurchase: true)
+
   private init(hidesSynchronization: Bool, hidesPurchase: Bool) {
     (self.hidesSynchronization, self.hidesPurchase) = (hidesSynchronization, hidesPurchase)
   }

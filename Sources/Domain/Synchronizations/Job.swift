@@ -27,6 +27,8 @@ public struct Job: Sendable, Equatable {
   public let door: Door?
   /// How it ends, if it is of an import; `nil` for any other job.
   public let imported: Import?
+  /// The transaction as Apple signed it, if a row of an import says that this is enough. Then Apple is not asked.
+  public private(set) var signedTransaction: String?
   /// What the client told about the purchase besides.
   public private(set) var attributes: PurchaseAttributes?
   /// The offer that the client wants; the product must give it. `nil` takes the product's offer, whichever it is.
@@ -52,8 +54,9 @@ public struct Job: Sendable, Equatable {
   public init(
     synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
     kind: Kind = .registration, lane: JobLane = .usual, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
-    tokenName: String? = nil, door: Door? = nil, imported: Import? = nil, attributes: PurchaseAttributes? = nil,
-    requestedOfferId: OfferId? = nil, replyTo: String? = nil, ipAddress: String? = nil, registeredAt: Int64,
+    tokenName: String? = nil, door: Door? = nil, imported: Import? = nil, signedTransaction: String? = nil,
+    attributes: PurchaseAttributes? = nil, requestedOfferId: OfferId? = nil, replyTo: String? = nil,
+    ipAddress: String? = nil, registeredAt: Int64,
     traceparent: String? = nil
   ) {
     format = imported != nil ? 3 : door != nil ? 2 : 1
@@ -68,6 +71,7 @@ public struct Job: Sendable, Equatable {
     self.tokenName = tokenName
     self.door = door
     self.imported = imported
+    self.signedTransaction = signedTransaction
     self.attributes = attributes
     self.requestedOfferId = requestedOfferId
     self.replyTo = replyTo
@@ -84,6 +88,8 @@ public struct Job: Sendable, Equatable {
     var job = self
     job.ipAddress = nil
     job.attributes = nil
+    // It may have the customer's `appAccountToken`. Without it, Apple is asked.
+    job.signedTransaction = nil
     return job
   }
 
@@ -138,6 +144,7 @@ public struct Job: Sendable, Equatable {
     let imported = try members.string("imported")
     self.imported = imported.flatMap(Import.init)
     if imported != nil, self.imported == nil { throw NewerFormat(format: version + 1) }
+    signedTransaction = try members.string("signedTransaction")
     attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8), limits: .own)) }
     requestedOfferId = try members.string("requestedOfferId").map(OfferId.init(_:))
     replyTo = try members.string("replyTo")
@@ -180,6 +187,7 @@ public struct Job: Sendable, Equatable {
       writer.member("requestedOfferId", requestedOfferId)
       writer.member("signedEnvironment", signedPurchase?.environment)
       writer.member("signedOriginalTransactionId", signedPurchase?.originalTransactionId)
+      writer.member("signedTransaction", signedTransaction)
       writer.member("synchronizationId", synchronizationId)
       writer.member("tokenName", tokenName)
       writer.member("traceparent", traceparent)

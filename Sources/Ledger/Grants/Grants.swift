@@ -73,6 +73,33 @@ public struct Grants {
     return change.map { Answer($0.grant, isNew: $0.isNew, $0.events) }
   }
 
+  /// Brings a grant from another fleet. Whoever brings it again, changes nothing.
+  ///
+  /// - Parameters:
+  ///   - isTold: whether the entitlements that it changes are told.
+  ///   - publisher: the customer's, with its present rules.
+  ///   - now: milliseconds since 1970.
+  /// - Throws: `GrantRefusal` besides, and then nothing has changed.
+  public func bring(_ grant: Grant, isTold: Bool, publisher: Publisher, now: Int64) async throws -> Answer {
+    let reading = GrantReading(customer: grant.customer, grant: grant.id)
+    let change = try await postgres.repeatingConflicts { transaction -> Change in
+      let found = try reading.read(try await transaction.query(reading.queries), now: now)
+      if let known = found.grant {
+        guard known.isSameWish(as: grant) else { throw GrantRefusal.idInUse }
+        return Change(grant: known)
+      }
+      var state = found.state
+      try state.bring(grant, isTold: isTold, publisher: publisher)
+      _ = try await transaction.commit(
+        Self.writing(state, publisher) + [
+          PostgresQuery(GrantRow.insert, GrantRow.table.parameters([GrantRow(grant: grant)])),
+          AuditEntry.insert([.grant("customer.granted", grant, by: nil)]),
+        ])
+      return Change(grant: grant, isNew: true, events: state.changes.events)
+    }
+    return Answer(change.grant, isNew: change.isNew, change.events)
+  }
+
   /// Ends a customer's grant before its time. If it is over or withdrawn, nothing changes.
   ///
   /// - Parameters:

@@ -1,4 +1,5 @@
 import AMQP
+import AppStore
 import Configuration
 import Coordination
 import Domain
@@ -65,6 +66,8 @@ extension JobRun {
     let publishers: @LoopActor () -> Publishers
     /// Where Apple may know a publisher's transactions.
     let appPlaces: @LoopActor (Publisher) -> [AppPlace]
+    /// Verifies what Apple signed, without a call.
+    let signedData: SignedDataVerifier
     /// Asks Apple; `nil` when there is no place to ask.
     let verify: @LoopActor (JobRun) async -> PurchaseVerification.Attempt?
     let clock: FleetClock
@@ -81,8 +84,9 @@ extension JobRun {
     init(
       settings: WorkerSettings, topology: Topology, leases: any JobLeases,
       takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration,
-      onJoin: @escaping @LoopActor () -> Void, ledger: any JobLedger, broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
-      appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
+      onJoin: @escaping @LoopActor () -> Void, ledger: any JobLedger, broker: any MessageBroker, doors: DoorCatalog,
+      publishers: @escaping @LoopActor () -> Publishers, appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
+      signedData: SignedDataVerifier = SignedDataVerifier(),
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults(),
       tracer: Tracer? = nil
@@ -99,6 +103,7 @@ extension JobRun {
       self.publishers = publishers
       self.appPlaces = appPlaces
       places = JobPlaces(concurrency: settings.concurrency)
+      self.signedData = signedData
       self.verify = verify
       self.clock = clock
       self.log = log

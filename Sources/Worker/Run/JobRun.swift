@@ -28,6 +28,8 @@ final class JobRun {
   let log: Log
   /// The copy of the job at the broker, while it is in the line.
   let copy: JobCopy
+  /// What the signed transaction of an import's row proves by itself.
+  private(set) lazy var signedBasis = makeSignedBasis()
   /// Whether the run has its lease already: the line gave it together with the job.
   private var comesWithLease = false
   /// The place of a suspect, which keeps other jobs from beginning.
@@ -118,6 +120,7 @@ final class JobRun {
   private func knownPurchase() -> FinalizationRequest.Basis? {
     guard publisherThen != nil else { return nil }
     if job.kind == .transfer { return .known(nil) }
+    if let signedBasis { return signedBasis }
     guard let covered = lease.covered else { return nil }
     dependencies.metrics.covered.count()
     return .known(
@@ -178,7 +181,7 @@ final class JobRun {
         job, attempt: attempt, copy: copy, for: dependencies.settings.leaseDuration,
         sweepAfter: dependencies.settings.sweepAfter, isDelivered: lease.fence == 0,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
-        places: AppPlace.askable(places, at: now).map(\.call), mayCall: jobPlace != nil,
+        places: signedBasis == nil ? AppPlace.askable(places, at: now).map(\.call) : [], mayCall: jobPlace != nil,
         run: number)
       return .success(answer)
     } catch {
@@ -354,6 +357,7 @@ final class JobRun {
         "version": .int(synchronization.version),
       ])
     dependencies.metrics.results.count(result?.code.rawValue ?? "")
+    if job.imported != nil { dependencies.metrics.imported.count(result?.code.rawValue ?? "") }
     span?.note(result: result?.code.rawValue ?? "")
   }
 

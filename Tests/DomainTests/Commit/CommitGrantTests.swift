@@ -28,6 +28,29 @@ struct CommitGrantTests {
     #expect(commit.state.changes.changedPurchases.isEmpty && commit.state.changes.evidence.isEmpty)
   }
 
+  @Test func `a grant from another fleet counts as told, and no limit stands against it`() throws {
+    let grants = (1...20).map { TestGrants.grant($0, until: 900) }
+    var (silent, told) = (TestCommit(), TestCommit())
+    let publisher = try #require(silent.publisher)
+    for grant in grants {
+      try silent.state.bring(grant, isTold: false, publisher: publisher)
+      try told.state.bring(grant, isTold: true, publisher: publisher)
+    }
+    #expect(silent.state.changes.events.isEmpty)
+    #expect(try told.state.changes.events.map(ToldChange.init) == [ToldChange("me", 1, "S1", "grant", nil, true)])
+    #expect(silent["me"].told == told["me"].told && silent["me"].told.map(\.accessGranted) == [true])
+    // Its end is news.
+    for grant in grants {
+      _ = silent.state.withdraw(grant.id, of: me, publisher: publisher, traceparent: nil)
+    }
+    #expect(try silent.state.changes.events.map(ToldChange.init).map(\.after) == [nil])
+    for (grant, refusal) in [
+      (TestGrants.grant(until: 10), GrantRefusal.alreadyOver), (TestGrants.grant(of: "none", until: 20), .unknownOffer),
+    ] {
+      #expect(throws: refusal) { try silent.state.bring(grant, isTold: true, publisher: publisher) }
+    }
+  }
+
   @Test func `a grant that changes nothing for the customer tells nothing`() throws {
     let purchase = T.purchase(T.transaction(expires: 30), owner: "me")
     var commit = TestCommit([], ["me": CustomerRecord(isKnown: true, version: 4, others: [purchase])])

@@ -62,9 +62,13 @@ struct CommitImportTests {
   @Test func `a silent import takes the first grant of a consumable`() {
     var commit = TestCommit(now: 10)
     let coins = TestPurchases.transaction("1", .consumable, "coins")
-    #expect(commit.evidence(job(.silent), coins).events.isEmpty)
+    let silent = commit.evidence(job(.silent), coins)
+    #expect(silent.result?.consumable?.isFirstGrant == false && silent.events.isEmpty)
     #expect(commit.state.changes.transactions[TestPurchases.key("1")] == ["1"])
     #expect(commit.evidence(TestCommit.job(id: "s2"), coins).result?.consumable?.isFirstGrant == false)
+    // Whoever tells gives it, too.
+    var other = TestCommit(now: 10)
+    #expect(other.evidence(job(.told), coins).result?.consumable?.isFirstGrant == true)
   }
 
   @Test func `after a silent import only the result is left to tell`() {
@@ -80,6 +84,11 @@ struct CommitImportTests {
       #expect(job.format == 3 && job.defect == nil)
       #expect(try Job(JSONText(job.encoded), doors: DoorCatalog()) == job)
     }
+    let signed = Job(
+      synchronizationId: "s1", publisherId: 7, customerId: "me", transactionId: "1", imported: .told,
+      signedTransaction: "a.b.c", registeredAt: 5)
+    #expect(try Job(JSONText(signed.encoded), doors: DoorCatalog()) == signed)
+    #expect(signed.withoutAddress.signedTransaction == nil)
     let unknown = String(decoding: job(.silent).encoded, as: UTF8.self).replacing("silent", with: "whispered")
     #expect(throws: Job.NewerFormat(format: 4)) { try Job(JSONText(Array(unknown.utf8)), doors: DoorCatalog()) }
   }

@@ -124,6 +124,17 @@ struct SamePeriodTests {
     }
   }
 
+  @Test func `an import that tells what is known has the events of a registration that changes nothing`() throws {
+    var state = commit(period("1"))
+    let job = Job(
+      synchronizationId: "import-2-1", publisherId: 7, customerId: "42", transactionId: "1", lane: .bulk,
+      imported: .told, registeredAt: T.at(9))
+    let done = state.finalize(
+      FinalizationRequest(
+        job, .evidence(T.key(), [T.evidence(.transaction(period("1", signed: 5)))]), publisher: Self.publisher))
+    #expect(try told(done.events) == [EventTopic.synchronizationResult, "purchases.updated RECEIPT_REFRESHED"])
+  }
+
   @Test func `an earlier period is no renewal`() {
     let (first, second) = (T.purchase(period("1")), T.purchase(period("2", bought: 30, expires: 60, line: "901")))
     #expect(LifeCycleReason.of(before: first, after: second, isEnd: false) == .renewed)

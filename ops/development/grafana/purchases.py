@@ -27,9 +27,11 @@ DASHBOARD = Dashboard(
                 Query(quantile(0.9, "countersign_webhook_first_attempt_delay_seconds", window="10m"))], unit="s",
                 alert="CountersignWebhooksLate"),
             Panel("The way of a purchase",
-                  "Lines that should rise and fall together. A gap between the first two: workers, Apple or the "
-                  "ledger. Webhooks that stay behind: notifiers or endpoints. Each endpoint counts.", [
+                  "Lines that should rise and fall together. An import adds to `finalized`. Another gap between "
+                  "`accepted` and `finalized`: workers, Apple or the ledger. Webhooks that stay behind: notifiers or "
+                  "endpoints. Each endpoint counts.", [
                       Query(rate("countersign_registrations_total", only='code="accepted"'), "accepted"),
+                      Query(rate("countersign_imported_rows_total"), "imported"),
                       Query(rate(RESULTS), "finalized"),
                       Query(rate("countersign_webhook_attempts_total", only='outcome="delivered"'),
                             "webhooks delivered")], unit="ops", runbook="nothing-finalized", width=12),

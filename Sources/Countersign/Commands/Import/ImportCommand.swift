@@ -3,8 +3,6 @@ import Configuration
 import Domain
 import EventLoop
 import Formats
-import FoundationEssentials
-import Glibc
 import Import
 import JSON
 import Ledger
@@ -18,21 +16,22 @@ import Service
 @LoopActor
 struct ImportCommand {
   nonisolated static let usage =
-    "--config FILE --publisher ID --from \(ImportPreset.names) FILE [--dry-run] [--share 0.3] [--tell] "
+    "--config FILE --publisher ID --from \(ImportPreset.names()) FILE [--dry-run] [--share 0.3] [--tell] "
     + "[--skip-problems] [--round N] [--report FILE] [--json]"
 
   private let options: ImportOptions
   private let configuration: LoadedConfiguration
+  private let publisher: Publisher
   private let file: ImportFile
   private let plan: ImportPlan
 
   static func run(_ arguments: [String]) async -> Int32 {
     let (options, configuration): (ImportOptions, LoadedConfiguration)
-    let evidence: ImportEvidence
+    let (evidence, publisher): (ImportEvidence, Publisher)
     do {
       let (found, rest) = try ImportOptions.read(arguments)
       (options, configuration) = (found, try LoadedConfiguration(rest, command: "import"))
-      let publisher = try configuration.publisher(options.source.publisher, for: "import")
+      publisher = try configuration.publisher(options.source.publisher, for: "import")
       guard !publisher.apps.isEmpty else {
         throw UsageError(
           description:
@@ -45,14 +44,15 @@ struct ImportCommand {
       return 2
     }
     do {
-      let bytes = try Data(contentsOf: URL(filePath: options.source.file))
-      let file = ImportFile(Array(bytes), preset: options.source.preset, verifier: evidence)
+      let file = try options.source.read(evidence)
       let rate =
         AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * configuration.settings.appStore.budgetScale
       let plan = ImportPlan(rows: file.rows.count, callsPerSecond: rate, share: options.share)
-      return await ImportCommand(options: options, configuration: configuration, file: file, plan: plan).run()
+      return await ImportCommand(
+        options: options, configuration: configuration, publisher: publisher, file: file, plan: plan
+      ).run()
     } catch {
-      complain("countersign import: cannot read \(options.source.file): \(error)")
+      complain("countersign import: \(error)")
       return 2
     }
   }
@@ -88,10 +88,14 @@ struct ImportCommand {
       try PostgresEndpoint(configuration.settings.ledger, name: "countersign import"))
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
-      let run = await ImportRun(options, configuration, file.rows, pace: plan.rowsPerSecond, postgres)
+      if options.source.preset == .countersign {
+        let bringing = ImportBringing(options: options, publisher: publisher, postgres: postgres)
+        tell(try await bringing.bring(file.exported))
+      }
+      let run = await ImportRun(options, configuration, file, pace: plan.rowsPerSecond, postgres)
       do {
-        let results = try await run.results()
-        var summary = try await write(results, to: report, postgres)
+        try await run.run()
+        var summary = try await write(run, to: report, postgres)
         summary.earlier = run.earlier
         await run.stop()
         await postgres.stop()
@@ -108,8 +112,9 @@ struct ImportCommand {
 
   // MARK: The report
 
+  /// Writes a line for each row. The ledger has the results, so that nobody holds all of them in memory.
   private func write(
-    _ results: [SynchronizationId: SynchronizationResult], to report: ExportOutput, _ postgres: PostgresClient
+    _ run: ImportRun, to report: ExportOutput, _ postgres: PostgresClient
   ) async throws -> ImportSummary {
     var summary = ImportSummary()
     let reader = PurchaseReader(postgres)
@@ -117,6 +122,7 @@ struct ImportCommand {
     while !rest.isEmpty {
       let rows = rest.prefix(500)
       rest = rest.dropFirst(rows.count)
+      let results = try await run.results(of: rows)
       let some = rows.compactMap { row in results[row.synchronizationId(round: options.round)].map { (row, $0) } }
       let purchases = try await reader.purchases(Array(Set(some.compactMap { key(of: $0.1) })))
       let now = unixMilliseconds()
@@ -128,6 +134,7 @@ struct ImportCommand {
       }
       try report.write(lines)
     }
+    summary.forgotten = file.rows.count - summary.rows
     return summary
   }
 
@@ -146,6 +153,7 @@ struct ImportCommand {
           json.member("conflicts", Int64(summary.conflicts))
           json.member("different", Int64(summary.different))
           json.member("earlier", Int64(summary.earlier))
+          json.member("forgotten", Int64(summary.forgotten))
           writeCounts(to: &json)
         })
     }
@@ -153,6 +161,11 @@ struct ImportCommand {
     complain(
       "\(summary.rows) rows are imported: \(summary.withAccess) give access, \(summary.conflicts) belong to another "
         + "customer, \(summary.different) differ from the file")
+    if summary.forgotten > 0 {
+      complain(
+        "\(summary.forgotten) more rows are imported, but the ledger has deleted their results because of their age "
+          + "(worker.statusRetentionSeconds), so the report lacks them")
+    }
     if summary.earlier > 0, options.tells {
       complain(
         "\(summary.earlier) of them had a result before this run, and it told nobody about them; to tell, add --round "
@@ -160,6 +173,21 @@ struct ImportCommand {
     } else if summary.earlier > 0 {
       complain("\(summary.earlier) of them had a result before this run")
     }
+  }
+
+  private func tell(_ brought: ImportBringing.Summary) {
+    if options.source.isJSON {
+      return complain(
+        jsonLine { json in
+          json.member("broughtCustomers", Int64(brought.customers))
+          json.member("broughtGrants", Int64(brought.grants))
+          json.member("endedGrants", Int64(brought.ended))
+          json.member("refused", Int64(brought.refused))
+        })
+    }
+    complain(
+      "\(brought.customers) customers and \(brought.grants) grants are brought; \(brought.ended) grants have ended, "
+        + "\(brought.refused) things are left out")
   }
 
   // MARK: The plan
@@ -180,6 +208,11 @@ struct ImportCommand {
   private func writeCounts(to json: inout JSONWriter) {
     json.member("repeated", Int64(file.repeated))
     json.member("otherStores", Int64(file.otherStores))
+    if options.source.preset == .countersign {
+      json.member("customers", Int64(file.exported.customers))
+      json.member("grants", Int64(file.exported.grants.count))
+      json.member("unowned", Int64(file.exported.unowned))
+    }
     json.member("problems", Int64(file.problems.count))
   }
 
@@ -196,6 +229,11 @@ struct ImportCommand {
     }
     say(
       "\(plan.rows) purchases to verify; \(file.repeated) rows repeat others, \(file.otherStores) are of other stores")
+    if options.source.preset == .countersign {
+      say(
+        "\(file.exported.customers) customers and \(file.exported.grants.count) grants to bring; "
+          + "\(file.exported.unowned) purchases have no owner")
+    }
     say("\(file.problems.count) rows cannot work")
     say(
       "\(plan.fewestCalls) to \(plan.mostCalls) calls to Apple, at \(options.share) of the budget about "

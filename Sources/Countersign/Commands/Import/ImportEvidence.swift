@@ -23,20 +23,24 @@ struct ImportEvidence: ImportVerifier {
       switch text {
       case .transaction(let jws):
         let payload = try Self.accepted(signedData.transaction(jws, expecting: apps))
-        return try LocalEvidence(payload, publisherId: publisherId).purchases.map(Self.named)
+        let isEnough = payload.type.map { $0 != .autoRenewable } ?? false
+        return try LocalEvidence(payload, publisherId: publisherId).purchases.map { Self.named($0, isEnough) }
       case .receipt(let base64):
         let receipt = try Self.accepted(receipts.receipt(base64, expecting: apps))
         let sha256 = LocalEvidence.sha256(ofReceipt: base64)
-        return try LocalEvidence(receipt, sha256: sha256, publisherId: publisherId).purchases.map(Self.named)
+        return try LocalEvidence(receipt, sha256: sha256, publisherId: publisherId).purchases.map {
+          Self.named($0, false)
+        }
       }
     } catch {
       throw Self.refusal(error, of: text)
     }
   }
 
-  private static func named(_ purchase: LocalPurchase) -> ImportSignedPurchase {
+  private static func named(_ purchase: LocalPurchase, _ isEnough: Bool) -> ImportSignedPurchase {
     ImportSignedPurchase(
-      first: purchase.key.originalTransactionId.firstTransaction, transactions: purchase.transactionIds)
+      first: purchase.key.originalTransactionId.firstTransaction, transactions: purchase.transactionIds,
+      isEnough: isEnough)
   }
 
   private static func accepted<Payload>(_ verdict: Verdict<Payload>) throws(EvidenceRefusal) -> Payload {

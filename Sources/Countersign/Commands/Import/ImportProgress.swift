@@ -4,21 +4,24 @@ import EventLoop
 @LoopActor
 final class ImportProgress {
   private let isTold: Bool
-  private let rows: Int
+  private let things: String
+  private let count: Int
   private let began = ContinuousClock.now
   private var toldAt = ContinuousClock.now
-  /// Rows that an earlier run had done.
+  /// How many an earlier run had done.
   private let before: Int
 
-  init(rows: Int, before: Int, isTold: Bool) { (self.rows, self.before, self.isTold) = (rows, before, isTold) }
+  init(of things: String = "rows", _ count: Int, before: Int, isTold: Bool) {
+    (self.things, self.count, self.before, self.isTold) = (things, count, before, isTold)
+  }
 
   func tell(done: Int) {
     guard isTold, ContinuousClock.now - toldAt >= .seconds(10) else { return }
     toldAt = .now
     let seconds = max(1, (toldAt - began).components.seconds)
     let now = max(0, done - before)
-    let left = now == 0 ? "unknown" : Self.time(Int64(rows - done) * seconds / Int64(now))
-    complain("\(done) of \(rows) rows, \(now / Int(seconds)) a second, time left: \(left)")
+    let left = now == 0 ? "unknown" : Self.time(Int64(count - done) * seconds / Int64(now))
+    complain("\(done) of \(count) \(things), \(now / Int(seconds)) a second, time left: \(left)")
   }
 
   /// A time in the two largest units.

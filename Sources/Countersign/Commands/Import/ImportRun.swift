@@ -31,6 +31,7 @@ final class ImportRun {
 
   private let options: ImportOptions
   private let configuration: LoadedConfiguration
+  private let file: ImportFile
   private let pace: Double
   private let claims: TransactionClaims
   private let synchronizations: SynchronizationReader
@@ -46,10 +47,10 @@ final class ImportRun {
   private var lockedAt = ContinuousClock.now
 
   init(
-    _ options: ImportOptions, _ configuration: LoadedConfiguration, _ rows: [ImportRow], pace: Double,
+    _ options: ImportOptions, _ configuration: LoadedConfiguration, _ file: ImportFile, pace: Double,
     _ postgres: PostgresClient
   ) async {
-    (self.options, self.configuration, self.pace) = (options, configuration, pace)
+    (self.options, self.configuration, self.file, self.pace) = (options, configuration, file, pace)
     let settings = configuration.settings
     let topology = Topology(settings)
     redis = await RedisClient.opened(RedisEndpoint(settings.redis))
@@ -64,7 +65,7 @@ final class ImportRun {
       return publisher
     }
     self.topology = topology
-    queue = ImportQueue(rows, round: options.round)
+    queue = ImportQueue(file.rows, round: options.round)
   }
 
   func stop() async {
@@ -72,14 +73,13 @@ final class ImportRun {
     await redis.stop()
   }
 
-  /// Runs to the end.
+  /// Runs until the ledger has a result of each row.
   ///
-  /// - Returns: the results by the ids of the rows.
   /// - Throws: ``Stopped``, or the error of a server that has failed for ``patience``.
-  func results() async throws -> [SynchronizationId: SynchronizationResult] {
+  func run() async throws {
     try await takeLock()
     try await takeEarlier()
-    let progress = ImportProgress(rows: queue.total, before: earlier, isTold: !options.source.isJSON)
+    let progress = ImportProgress(file.rows.count, before: earlier, isTold: !options.source.isJSON)
     var (lastGood, lastRound) = (ContinuousClock.now, ContinuousClock.now)
     var allowed = 1.0
     while !queue.isDone {
@@ -87,9 +87,9 @@ final class ImportRun {
         let now = ContinuousClock.now
         allowed = min(allowed + pace * ((now - lastRound) / .seconds(1)), max(1, pace))
         lastRound = now
-        while allowed >= 1, let row = queue.next() {
+        while allowed >= 1, let turn = queue.next() {
           allowed -= 1
-          guard try await register(row) else { break }
+          guard try await register(turn) else { break }
         }
         try await takeFinalized(at: now)
         try await keepLock(at: now)
@@ -101,27 +101,26 @@ final class ImportRun {
         complain("trying again: \(error)")
         try await EventLoop.sleep(for: .seconds(2))
       }
-      progress.tell(done: queue.results.count)
+      progress.tell(done: queue.finished)
       if !queue.isDone { try await EventLoop.sleep(for: Self.round) }
       queue.tryHeld()
     }
-    return queue.results
   }
 
-  private func id(of row: ImportRow) -> SynchronizationId { row.synchronizationId(round: options.round) }
+  /// Reads the results of rows that the ledger has finalized.
+  func results(of rows: some Sequence<ImportRow>) async throws -> [SynchronizationId: SynchronizationResult] {
+    try await synchronizations.results(
+      options.source.publisher, rows.map { $0.synchronizationId(round: options.round) })
+  }
 
   // MARK: The ledger
 
   /// Takes what earlier runs have finalized.
   private func takeEarlier() async throws {
-    var rest = queue.waitingIds[...]
-    while !rest.isEmpty {
-      let some = rest.prefix(1000)
-      rest = rest.dropFirst(some.count)
-      queue.take(try await synchronizations.results(options.source.publisher, Array(some)))
+    while case let ids = queue.unknownIds(1000), !ids.isEmpty {
+      queue.sort(ids, Set(try await synchronizations.results(options.source.publisher, ids).keys))
     }
-    queue.leaveOutFinished()
-    earlier = queue.results.count
+    earlier = queue.finished
   }
 
   /// Takes what is finalized now.
@@ -129,7 +128,7 @@ final class ImportRun {
     let open = queue.openIds
     guard !open.isEmpty, open.count < 100 || now - lookedAt > .seconds(1) else { return }
     lookedAt = now
-    queue.take(try await synchronizations.results(options.source.publisher, open))
+    queue.take(try await synchronizations.results(options.source.publisher, open).keys)
     queue.tryOpen(since: now - Self.forgottenAfter)
   }
 
@@ -158,14 +157,16 @@ final class ImportRun {
   ///
   /// - Returns: whether the next one may follow at once.
   /// - Throws: the error of a server; the row then waits again.
-  private func register(_ row: ImportRow) async throws -> Bool {
+  private func register(_ turn: ImportQueue.Turn) async throws -> Bool {
+    let row = turn.row
     let job = Job(
-      synchronizationId: id(of: row), publisherId: options.source.publisher, customerId: row.customerId,
-      transactionId: row.transactionId, lane: .bulk, imported: options.tells ? .told : .silent,
-      registeredAt: unixMilliseconds())
+      synchronizationId: row.synchronizationId(round: options.round), publisherId: options.source.publisher,
+      customerId: row.customerId, transactionId: row.transactionId, lane: .bulk,
+      imported: options.tells ? .told : .silent,
+      signedTransaction: signedTransaction(of: row), registeredAt: unixMilliseconds())
     // After a failure of the claim the row waits again. What was claimed is under way: the sweep enqueues it.
     var answer = ImportQueue.Answer.later
-    defer { queue.note(row, answer, at: .now) }
+    defer { queue.note(turn, answer, at: .now) }
     switch try await claims.take(
       job, checksCustomer: false, limits: configuration.settings.gateway.limits.registrations,
       sweepAfter: configuration.settings.worker.sweepAfter)
@@ -186,5 +187,12 @@ final class ImportRun {
       throw Stopped(description: "line \(row.line): its synchronization \(job.synchronizationId) is another's")
     }
     return true
+  }
+
+  /// The signed transaction of a row that says that it is enough. It is not kept in memory, so it is read again. If
+  /// the file is a pipe, it is gone, and Apple is asked.
+  private func signedTransaction(of row: ImportRow) -> String? {
+    guard let offset = row.signedAt, let input = LineInput(file: options.source.file, at: offset) else { return nil }
+    return file.signedTransaction { input.next() }
   }
 }

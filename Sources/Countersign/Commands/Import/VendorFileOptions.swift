@@ -1,3 +1,4 @@
+import Glibc
 import Import
 
 /// The arguments of every command that reads the export of another system, by value.
@@ -35,5 +36,22 @@ struct VendorFileOptions: Equatable {
     guard hasPublisher, hasPreset, !file.isEmpty else {
       throw CommandWords.Refused(description: "\(command) needs --publisher ID, --from PRESET and a file")
     }
+  }
+
+  /// Why the file cannot be read.
+  struct Unreadable: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Reads the file line by line.
+  ///
+  /// - Throws: ``Unreadable``.
+  func read(_ verifier: ImportEvidence) throws -> ImportFile {
+    guard let input = LineInput(file: file) else {
+      throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
+    }
+    let found = ImportFile(preset: preset, verifier: verifier) { input.next() }
+    if let failure = input.failure { throw Unreadable(description: "cannot read \(file): \(failure)") }
+    return found
   }
 }

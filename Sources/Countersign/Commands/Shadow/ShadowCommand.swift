@@ -1,8 +1,6 @@
 import Configuration
 import Domain
 import EventLoop
-import FoundationEssentials
-import Glibc
 import Import
 import JSON
 import Ledger
@@ -14,7 +12,7 @@ import Service
 @LoopActor
 struct ShadowCommand {
   nonisolated static let usage =
-    "compare --config FILE --publisher ID --from \(ImportPreset.names) FILE [--report FILE] [--json]"
+    "compare --config FILE --publisher ID --from \(ImportPreset.names(ImportPreset.others)) FILE [--report FILE] [--json]"
 
   private let options: VendorFileOptions
   private let publisher: Publisher
@@ -29,14 +27,12 @@ struct ShadowCommand {
       let configuration = try LoadedConfiguration(rest, command: "shadow")
       (options, publisher) = (found, try configuration.publisher(found.publisher, for: "shadow"))
       endpoint = try PostgresEndpoint(configuration.settings.ledger, name: "countersign shadow")
-      let bytes: Data
-      do {
-        bytes = try Data(contentsOf: URL(filePath: options.file))
-      } catch {
-        throw UsageError(description: "countersign shadow: cannot read \(options.file): \(error)")
-      }
       let evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
-      file = ImportFile(Array(bytes), preset: options.preset, verifier: evidence)
+      do {
+        file = try options.read(evidence)
+      } catch {
+        throw UsageError(description: "countersign shadow: \(error)")
+      }
     } catch {
       complain("\(error)")
       return 2

@@ -1,0 +1,129 @@
+import EventLoop
+import Fleets
+import FoundationEssentials
+import HTTP
+import ServerSupport
+import Simulator
+import TestSupport
+import Testing
+
+/// A publisher that moves to another fleet, by `countersign export` and `countersign import --from countersign`.
+@Suite(
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct MoveImportTests {
+  private let publisher = "\(RunningFleet.publisher)"
+  private let lasting = "2000000000000901"
+  private let released = "1000000000901"
+
+  @Test func `everybody has the same access in an empty fleet that imports the export`() async throws {
+    // Apple is asked again after the refund.
+    let overrides = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { old in
+      try await live(in: old)
+      let file = old.folder + "/export.jsonl"
+      _ = try await old.command(["export", "--publisher", publisher, "--output", file, "--fast"])
+      let there = try access(in: file)
+      // What every kind of purchase and grant gives, or does not.
+      #expect(there.filter { $0.value.contains(#""accessGranted":true"#) }.count == 9, "\(there)")
+      try await RunningFleet.with(["gateway-1", "worker-1"], prepare: { try $0.ask(old) }) { new in
+        let command = ["import", "--publisher", publisher, "--from", "countersign", file]
+        let plan = try await new.command(command + ["--dry-run", "--json"])
+        #expect(plan.contains(#""rows":11,"#) && plan.contains(#""grants":2,"unowned":1"#), "\(plan)")
+        let report = new.folder + "/report.jsonl"
+        let told = try await new.command(command + ["--json", "--share", "1", "--report", report])
+        // Customer 7 stands in both fleets.
+        #expect(told.contains(#""broughtCustomers":\#(there.count - 1),"broughtGrants":2,"#), "\(told)")
+        #expect(told.contains(#""endedGrants":0,"refused":0"#) && told.contains(#""rows":11,"#), "\(told)")
+        #expect(try await new.count("events") == 0)
+        let second = new.folder + "/second.jsonl"
+        _ = try await new.command(["export", "--publisher", publisher, "--output", second, "--fast"])
+        #expect(try access(in: second) == there)
+        for customer in there.keys {
+          #expect(try await new.movedAccess(of: customer) == old.movedAccess(of: customer), "\(customer)")
+        }
+        // Whoever brings it again, changes nothing.
+        let again = try await new.command(command + ["--json", "--share", "1", "--report", report])
+        #expect(again.contains(#""broughtCustomers":0,"broughtGrants":0"#), "\(again)")
+        #expect(try await new.ledgerDifferences() == [])
+        // A customer who was brought is the one that the publisher has put.
+        #expect(try await new.count("customers WHERE email = 'n3@example.com' AND is_registered") == 1)
+      }
+    }
+  }
+
+  /// Lets customers have purchases of every kind, a refund, and grants.
+  private func live(in fleet: RunningFleet) async throws {
+    let kinds = ["100", "101", "102", "103", "105", "106", "110", "111", "112", "121"]
+    let bought = kinds.map { $0 + "0000000900" } + [lasting, released]
+    _ = await fleet.simulator.control("PUT", "/simulator/lives/\(lasting)", #"{"periodSeconds":3600,"notify":[]}"#)
+    for (number, id) in bought.enumerated() {
+      let customer = Int64(9100 + number)
+      let put = try await fleet.putCustomer(String(customer), #"{"email":"n\#(number)@example.com"}"#)
+      #expect(put.status < 300)
+      #expect(try await fleet.register(id, customer: customer, id: "r\(number)").status == 202)
+    }
+    _ = try await fleet.finished(Set(bought.indices.map { "r\($0)" }))
+    // One of them gets the money back, and another one is nobody's any more.
+    _ = await fleet.simulator.control("POST", "/simulator/lives/\(lasting)/refund")
+    #expect(try await fleet.register(lasting, customer: 9110, id: "refunded").status == 202)
+    let refunded = try await fleet.finished(["refunded"]).first { $0.synchronizationId == "refunded" }
+    #expect(refunded?.result == "PURCHASE_REVOKED")
+    let release = try await fleet.send(
+      "POST", fleet.url("/purchases/\(released)/release"), RunningFleet.publisherHeaders(RunningFleet.publisher))
+    #expect(release.status == 200)
+    // Two grants are open, and one is withdrawn. One of them is the only access of its customer.
+    #expect(try await fleet.putCustomer(9200).status < 300)
+    #expect(try await fleet.give(#""offerId":"S2","note":"Ticket 4711""#, to: 9200).status == 201)
+    #expect(try await fleet.give(to: 9101).status == 201)
+    let withdrawn = try await fleet.give(to: 9100)
+    _ = try await fleet.withdraw(try #require(withdrawn.grant?.grantId), of: 9100)
+  }
+
+  /// What each customer of an export may use.
+  private func access(in file: String) throws -> [String: String] {
+    let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    var found: [String: String] = [:]
+    for line in text.split(separator: "\n") where line.hasPrefix(#"{"kind":"customer""#) {
+      let id = try #require(line.split(separator: #""customerId":""#).dropFirst().first?.prefix { $0 != "\"" })
+      found[String(id)] = line.split(separator: #","access":"#).dropFirst().first.map(String.init) ?? ""
+    }
+    return found
+  }
+}
+
+extension RunningFleet {
+  /// What the API says of a customer's access.
+  fileprivate struct MovedAccess: Decodable, Equatable {
+    let offerId: String
+    let accessGranted: Bool
+    let rule: String
+    let expiresAt: String?
+    let environment: String?
+    let grant: Grant?
+    struct Grant: Decodable, Equatable { let grantId: String }
+  }
+
+  fileprivate func movedAccess(of customer: String) async throws -> [MovedAccess] {
+    struct Answer: Decodable { let entitlements: [MovedAccess] }
+    let answer = try await send(
+      "GET", url("/customers/\(customer)/entitlements"), Self.publisherHeaders(Self.publisher))
+    return try JSONDecoder().decode(Answer.self, from: Data(answer.body)).entitlements
+  }
+
+  /// Lets the fleet ask the Apple of another fleet.
+  fileprivate func ask(_ other: RunningFleet) throws {
+    let port = ("127.0.0.1:\(simulator.port)/", "127.0.0.1:\(other.simulator.port)/")
+    let folders = ("simulator/", "\(other.folder)/simulator/")
+    for (file, changes) in [
+      ("countersign.json", [port, ("\"" + folders.0, "\"" + folders.1)]),
+      ("publishers/\(Self.publisher).json", [("../" + folders.0, folders.1)]),
+    ] {
+      let url = URL(filePath: "\(folder)/\(file)")
+      var text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
+      for (old, new) in changes { text = text.replacing(old, with: new) }
+      try Data(text.utf8).write(to: url)
+    }
+  }
+}

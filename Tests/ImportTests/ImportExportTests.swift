@@ -1,0 +1,83 @@
+import Domain
+import Testing
+
+@testable import Import
+
+/// What an import takes from an export of Countersign.
+struct ImportExportTests {
+  private struct NoSignatures: ImportVerifier {
+    func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] { [] }
+  }
+
+  private let begin = #"{"kind":"export","format":1,"publisherId":7,"moment":{"at":"2026-11-28T08:00:00.000Z"}}"#
+  private let end = #"{"kind":"end","lines":{"audit":0}}"#
+
+  private func read(_ lines: [String]) -> ImportFile {
+    var rest = lines[...]
+    return ImportFile(preset: .countersign, verifier: NoSignatures()) { rest.popFirst().map { Array($0.utf8) } }
+  }
+
+  private func purchase(_ id: String, _ owner: String? = nil) -> String {
+    let customer = owner.map { #""customerId":"\#($0)","# } ?? ""
+    return #"{"kind":"purchase","key":["Production","\#(id)"],"environment":"Production","#
+      + #""originalTransactionId":"\#(id)",\#(customer)"version":3,"evidence":[{"kind":"transaction"}]}"#
+  }
+
+  private func grant(_ number: Int, _ more: String = "") -> String {
+    let id = "00000000-0000-4000-8000-00000000000\(number)"
+    return #"{"kind":"grant","key":["\#(id)"],"grantId":"\#(id)","createdAt":"2026-11-20T09:00:00.000Z","#
+      + #""customerId":"ann","expiresAt":"2026-12-24T00:00:00.000Z","offerId":"S2","reason":"goodwill"\#(more)}"#
+  }
+
+  @Test func `the last line of a kind and key counts`() {
+    let file = read([
+      begin, purchase("1", "ann"), purchase("2", "bob"), purchase("3"), purchase("4"), grant(1, #","note":"a""#),
+      grant(2), #"{"kind":"event","key":["1","2"],"body":{}}"#, #"{"kind":"resumed"}"#, purchase("1", "eve"),
+      purchase("2"), purchase("4", "dan"), grant(2, #","withdrawnAt":"2026-11-21T09:00:00.000Z""#),
+      grant(3, #","endedAt":"2026-11-21T09:00:00.000Z""#), #"{"kind":"caughtUp"}"#, #"{"kind":"later","x":[1]}"#, end,
+    ])
+    #expect(file.problems == [])
+    #expect(
+      Array(file.rows) == [
+        ImportRow(line: 10, customerId: "eve", transactionId: "1"),
+        ImportRow(line: 12, customerId: "dan", transactionId: "4"),
+      ])
+    #expect(file.exported.unowned == 2 && file.repeated == 0)
+    let id: GrantId = "00000000-0000-4000-8000-000000000001"
+    #expect(Array(file.exported.grants.keys) == [id])
+    #expect(
+      file.exported.grants[id]?.grant(of: 9)
+        == Grant(
+          id: id, customer: CustomerKey(publisherId: 9, id: "ann"), offerId: "S2", reason: .goodwill, note: "a",
+          createdAt: 1_795_165_200_000, endsAt: 1_798_070_400_000))
+    #expect(file.exported.grants[id]?.line == 6)
+  }
+
+  @Test func `customers whom the publisher has put are counted, and read again one by one`() {
+    let put =
+      #"{"kind":"customer","key":["ann"],"customerId":"ann","email":"ann@example.com","isRegistered":true,"#
+      + #""appAccountToken":"1D1C5C8A-6A0E-4F0B-8C59-5F6F0A3B7E80","access":[]}"#
+    let met = #"{"kind":"customer","key":["bob"],"customerId":"bob","isRegistered":false,"access":[]}"#
+    let file = read([begin, put, met, end])
+    #expect(file.exported.customers == 1 && file.problems == [] && file.rows.isEmpty)
+    #expect(
+      ImportFile.exportedCustomer(Array(put.utf8))
+        == Customer(id: "ann", email: "ann@example.com", appAccountToken: "1d1c5c8a-6a0e-4f0b-8c59-5f6f0a3b7e80"))
+    for other in [met, purchase("1", "ann"), #"{"kind":"customer""#] {
+      #expect(ImportFile.exportedCustomer(Array(other.utf8)) == nil)
+    }
+  }
+
+  @Test func `a wrong file has its cause`() {
+    func causes(_ lines: [String]) -> [String] { read(lines).problems.map { "\($0.line) \($0.cause)" } }
+    #expect(causes([]) == ["1 the file has no rows"])
+    #expect(causes([purchase("1", "ann"), end]) == ["1 the file is no export of Countersign"])
+    #expect(causes(["customer_id,transaction_id", "a,1"]) == ["1 the file is no export of Countersign"])
+    #expect(causes([#"{"kind":"export","format":2}"#, end]) == ["1 the export has another format than 1"])
+    #expect(causes([begin, purchase("1", "ann")]) == ["2 the export is not whole: it has no line end"])
+    #expect(
+      causes([begin, purchase("x", "ann"), "{", grant(1, #","reason":"x""#), purchase("2", ""), end])
+        == [2, 3, 4, 5].map { "\($0) is no line of an export" })
+    #expect(read([begin, purchase("1", "ann"), "\u{0}"]).rows.isEmpty)
+  }
+}
