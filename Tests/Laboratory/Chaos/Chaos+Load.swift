@@ -6,9 +6,9 @@ import HTTP
 extension Chaos {
   /// Sends the registrations of a run at their pace, and waits for their answers.
   ///
-  /// - Parameter mostWaiting: how many of them may wait for their answers or events; `nil`: any number. A scenario that
-  ///   judges delays has such a number: otherwise a slow machine would fall behind the clients, and the row would
-  ///   measure how far.
+  /// - Parameter mostWaiting: how many of them may wait for their answers or events, and a quarter as many for their
+  ///   answers; `nil`: any number. A scenario that judges delays has such a number: otherwise a slow machine would fall
+  ///   behind the clients, and the row would measure how far.
   func load(for leastSeconds: Double, mostWaiting: Int? = nil) async {
     var pending: [Task<Void, Never>] = []
     let start = ContinuousClock.now
@@ -20,7 +20,10 @@ extension Chaos {
       if let mostWaiting {
         let full = ContinuousClock.now
         // If no event comes at all, the clients go on: the verdict tells it.
-        while untold.count >= mostWaiting, ContinuousClock.now - full < .seconds(60), !Task.isCancelled {
+        // And a client that opens a connection for each request of a second is a crowd of its own to a gateway.
+        while untold.count >= mostWaiting || unanswered >= mostWaiting / 4, ContinuousClock.now - full < .seconds(60),
+          !Task.isCancelled
+        {
           try? await EventLoop.sleep(for: .milliseconds(10))
         }
         held += ContinuousClock.now - full
@@ -29,7 +32,11 @@ extension Chaos {
       let gateway = usable.sorted().randomElement(using: &loadRandom)
       let id = "s\(number)"
       untold.insert(id)
-      pending.append(Task { @LoopActor in await self.register(id, transaction, gateway) })
+      unanswered += 1
+      pending.append(Task { @LoopActor in
+        await self.register(id, transaction, gateway)
+        self.unanswered -= 1
+      })
     }
     for task in pending { await task.value }
     guard held > .seconds(1) else { return }

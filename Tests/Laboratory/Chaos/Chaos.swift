@@ -63,6 +63,8 @@ final class Chaos {
   var told: [String: History.Event] = [:]
   /// The registrations of the load that have no answer, or were accepted and have no event.
   var untold: Set<String> = []
+  /// How many registrations of the load have no answer.
+  var unanswered = 0
 
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
