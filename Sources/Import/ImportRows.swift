@@ -45,7 +45,10 @@ public struct ImportRows: RandomAccessCollection, Sendable {
   }
 
   /// Adds a row.
-  mutating func append(_ row: ImportRow) { entries.append(entry(of: row, place: write(row))) }
+  mutating func append(_ row: ImportRow) {
+    let place = write(row)
+    entries.append(Self.entry(of: row, place: place))
+  }
 
   /// Puts a row in place of another one.
   mutating func replace(_ position: Int, with row: ImportRow) {
@@ -53,7 +56,8 @@ public struct ImportRows: RandomAccessCollection, Sendable {
     let isSame =
       old.customerId == row.customerId && old.transactionId == row.transactionId
       && old.claim.offerId == row.claim.offerId && old.claim.vendorId?.exact == row.claim.vendorId?.exact
-    entries[position] = entry(of: row, place: isSame ? entries[position].place : write(row))
+    let place = isSame ? entries[position].place : write(row)
+    entries[position] = Self.entry(of: row, place: place)
   }
 
   /// Removes rows.
@@ -62,10 +66,12 @@ public struct ImportRows: RandomAccessCollection, Sendable {
     entries = entries.indices.filter { !positions.contains($0) }.map { entries[$0] }
   }
 
-  private func entry(of row: ImportRow, place: Int) -> Entry {
+  /// It does not use the list. A call of the list's own would hold a copy while a text is written, and the texts would
+  /// be copied for each row.
+  private static func entry(of row: ImportRow, place: Int) -> Entry {
     Entry(
-      place: place, line: Int32(clamping: row.line), purchasedAt: row.claim.purchasedAt ?? Self.none,
-      expiresAt: row.claim.expiresAt ?? Self.none, signedAt: row.signedAt ?? Self.none)
+      place: place, line: Int32(clamping: row.line), purchasedAt: row.claim.purchasedAt ?? none,
+      expiresAt: row.claim.expiresAt ?? none, signedAt: row.signedAt ?? none)
   }
 
   // MARK: Texts
