@@ -30,6 +30,8 @@ struct WorkerParts {
   let places: AppPlaces
   let verification: PurchaseVerification.Dependencies
   let jobs: JobRun.Dependencies
+  /// Who is told that a job has joined the line for Apple's calls.
+  let joins = Followers<Void>()
   /// The runs of jobs.
   let running = RunningTasks()
   let begun: BegunRuns
@@ -69,7 +71,8 @@ struct WorkerParts {
     let turns = Turns(redis.client, prefix: prefix)
     jobs = JobRun.Dependencies(
       settings: settings.worker, topology: topology, leases: Leases(redis.client, prefix: prefix),
-      takeTurn: { try await turns.take(of: $0) }, ledger: commits, broker: publisher,
+      takeTurn: { try await turns.take(of: $0) }, onJoin: { [joins] in joins.tell(()) }, ledger: commits,
+      broker: publisher,
       doors: context.doors, publishers: { context.publishers }, appPlaces: { [places] in places.of($0) },
       verify: { [verification] run in
         await PurchaseVerification(

@@ -61,7 +61,8 @@ struct EventOutletTests {
     #expect(asked == ["evt_0", "evt_1", "evt_0"])
     #expect(confirmed == 1)
     #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
-    #expect(bench.ledger.confirmed == ["evt_0", "evt_1", "evt_0"])
+    // Only a late one may have a row in the outbox.
+    #expect(bench.ledger.confirmed == ["evt_0"])
   }
 
   @Test func `an event that tells less than it should is counted, and published`() async throws {

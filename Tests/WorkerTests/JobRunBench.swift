@@ -57,7 +57,8 @@ final class JobRunBench {
     tracer = Tracer(ratio: 0, metrics)
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
-      takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,
+      takeTurn: { [unowned self] _ in try turn.get() }, onJoin: { [unowned self] in joined += 1 }, ledger: ledger,
+      broker: broker,
       doors: DoorCatalog(), publishers: { [publishers] in publishers },
       appPlaces: { [unowned self] _ in places },
       verify: { [unowned self] run in
@@ -70,7 +71,6 @@ final class JobRunBench {
         broker, queue: { _ in "cs.notifier" }, EventOutlet.Subscribers(), Log(level: .error), tracer,
         onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
         onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)), tracer: tracer)
-    dependencies.onJoin = { [unowned self] in joined += 1 }
   }
 
   /// Runs a delivery to its end.

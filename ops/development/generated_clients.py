@@ -2,17 +2,19 @@
 import json
 import os
 import shutil
-import subprocess
 
+from development.commands import output
 from development.openapi import OPENAPI
 from development.packages import PrivatePython
-from fleet import ROOT, Failure, shown
+from fleet import ROOT, shown
 from fleet.configuration import CUSTOMER
 
 FOLDER = ROOT / "ops" / "development" / "generated"
 PYTHON = PrivatePython(
     "generators-python", FOLDER / "requirements.txt", "generates clients from the API's description", least="3.11")
 SECONDS = 120
+ADVICE = ("If it does not understand the file, add the rule that it needs to ops/development/generators.py, "
+          "and change the file.")
 
 
 def check_generated_clients(system, gateway):
@@ -25,9 +27,12 @@ def check_generated_clients(system, gateway):
         "API_URL": gateway.address, "PUBLISHER_TOKEN": system.configuration.publisher_token,
         "CUSTOMER_ID": str(CUSTOMER), "PYTHONDONTWRITEBYTECODE": "1"}
     for generator, command in commands(folder).items():
-        run(f"{generator} cannot generate a client from {shown(OPENAPI)}", command, folder, environment)
-        print(run(f"The client of {generator} in {shown(folder)} cannot register a purchase",
-                  [PYTHON.python, FOLDER / "register.py", generator, folder], folder, environment), end="", flush=True)
+        output(command, environment, folder=folder, seconds=SECONDS,
+               failure=f"{generator} cannot generate a client from {shown(OPENAPI)}. {ADVICE}")
+        told = output(
+            [PYTHON.python, FOLDER / "register.py", generator, folder], environment, folder=folder, seconds=SECONDS,
+            failure=f"The client of {generator} in {shown(folder)} cannot register a purchase. {ADVICE}")
+        print(told, end="", flush=True)
 
 
 def commands(folder):
@@ -45,19 +50,3 @@ def commands(folder):
             "--output", folder / "countersign_models.py", "--output-model-type", "pydantic_v2.BaseModel",
             "--formatters", "builtin", "--disable-timestamp"],
     }
-
-
-def run(failure, command, folder, environment):
-    """The output of a program; a failure says what went wrong, and what the program wrote."""
-    command = [str(word) for word in command]
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{failure}: {' '.join(command)} did not end within {SECONDS} seconds") from None
-    if done.returncode != 0:
-        raise Failure(f"{done.stdout[:20_000].strip()}\n\n{failure}: {' '.join(command)} ended with status "
-                      f"{done.returncode}; its output is above.\nIf it does not understand the file, add the rule that "
-                      "it needs to ops/development/generators.py, and change the file.")
-    return done.stdout

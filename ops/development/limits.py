@@ -1,6 +1,5 @@
 """Sends each text of docs/reference/openapi.yaml to a gateway: as long as it may be, and a character longer."""
 import base64
-import http.client
 import json
 import re
 import subprocess
@@ -8,6 +7,7 @@ import urllib.parse
 
 from development.openapi import OpenAPI
 from fleet import Failure
+from fleet.requests import exchange
 
 # Fields that nobody refuses: a proxy writes them, or they are hints. The room for the whole head bounds them (431).
 EXEMPT = {"traceparent", "X-Forwarded-For", "Priority", "X-ReportErrorAsSuccess"}
@@ -199,20 +199,14 @@ class Limits:
                 yield f"X-ReportErrorAsSuccess: {value}: {status} {answer}"
 
     def ask(self, method, target, headers, body):
-        host, _, port = self.address.rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=30)
-        try:
-            if body is not None:
-                headers = headers | {"Content-Type": "application/json"}
-                # Without spaces, as a body of the greatest length has none.
-                body = json.dumps(body, separators=(",", ":"))
-            link.request(method, target, body, headers)
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            raise Failure(f"{method} {target[:200]} at the gateway failed: {error!r}") from None
-        finally:
-            link.close()
+        if body is not None:
+            headers = headers | {"Content-Type": "application/json"}
+            # Without spaces, as a body of the greatest length has none.
+            body = json.dumps(body, separators=(",", ":"))
+        status, answer, _ = exchange(self.address, method, target, body, headers, timeout=30)
+        if status == 0:
+            raise Failure(f"{method} {target[:200]} at the gateway failed: {answer}")
+        return status, answer
 
 
 def put(body, members, value):

@@ -1,5 +1,4 @@
 """Private servers, the simulator and one role at a time, with their use of the processor."""
-import http.client
 import json
 import os
 import pathlib
@@ -12,6 +11,7 @@ from development.ledger import MeasuredLedger
 from fleet import ROOT, Failure
 from fleet.configuration import PUBLISHER, SIMULATED_APP, Configuration
 from fleet.processes import Processes, stat, wait_until
+from fleet.requests import exchange
 from fleet.system import migrate, simulator_is_ready
 
 # The same options as the image's: the static Swift library needs less memory, and its calls no lookup. The build has a
@@ -183,16 +183,8 @@ class Measured:
         return self.get(name, "/readyz")[0] == 200
 
     def get(self, name, path):
-        host, _, port = self.configuration.listen[name].rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=5)
-        try:
-            link.request("GET", path)
-            answer = link.getresponse()
-            return answer.status, answer.read().decode()
-        except (OSError, http.client.HTTPException):
-            return 0, ""
-        finally:
-            link.close()
+        """The status and the text of a process's answer; status 0 without one."""
+        return exchange(self.configuration.listen[name], "GET", path, timeout=5)[:2]
 
     def metric(self, name, start):
         """The sum of a metric's samples whose line starts with a text."""

@@ -1,5 +1,4 @@
 """Plays the pods of the Helm chart on this machine: their files, arguments, probes and ends, without containers."""
-import http.client
 import json
 import pathlib
 import re
@@ -11,6 +10,7 @@ from development.charts import KUBERNETES, PYTHON
 from fleet import COUNTERSIGN, Failure
 from fleet.configuration import OFFERS, SIMULATED_APP, sha256
 from fleet.processes import wait_until
+from fleet.requests import exchange
 from fleet.system import Step, free_ports
 
 PUBLISHER = 1077
@@ -139,16 +139,8 @@ class Pods:
 
     def ask(self, name, method, path, body=None):
         """The status and the body of an answer; status 0 without one."""
-        host, _, port = self.listen[name].rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=10)
-        try:
-            link.request(method, path, body, {"X-Publisher-Token": TOKEN, "Content-Type": "application/json"})
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            return 0, str(error)
-        finally:
-            link.close()
+        return exchange(self.listen[name], method, path, body,
+                        {"X-Publisher-Token": TOKEN, "Content-Type": "application/json"})[:2]
 
     def buy(self):
         status, text = self.ask("gateway", "POST", "/storekit2/purchases",

@@ -1,6 +1,5 @@
 """ops/run: the whole system on this machine."""
 import argparse
-import http.client
 import json
 import sys
 import time
@@ -11,7 +10,7 @@ from fleet.build import build
 from fleet.check import TOPIC, Check
 from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER
 from fleet.processes import Processes, Stopped
-from fleet.requests import ask
+from fleet.requests import ask, exchange
 from fleet.system import System
 
 # The last line of a check, with the seconds that it took.
@@ -27,22 +26,13 @@ def check_console(configuration):
     """Signs in to the console, and looks at the customer who has bought something."""
     address = configuration.listen["console"]
     form = urllib.parse.urlencode({"name": CONSOLE_USER, "password": configuration.console_password, "next": ""})
-    host, _, port = address.rpartition(":")
-    link = http.client.HTTPConnection(host, int(port), timeout=10)
-    try:
-        link.request("POST", "/sign-in", form, {"Origin": f"http://{address}"})
-        answer = link.getresponse()
-        answer.read()
-        cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
-        link.request("GET", f"/customers/{PUBLISHER}/{CUSTOMER}", headers={"Cookie": cookie})
-        page = link.getresponse()
-        text = page.read().decode()
-    except (OSError, http.client.HTTPException) as error:
-        raise Failure(f"the console at {address} did not answer: {error}") from None
-    finally:
-        link.close()
-    if (answer.status, page.status) != (303, 200) or "Has access" not in text:
-        raise Failure(f"the console answered {answer.status} to the sign-in, and {page.status} for the customer, "
+    signed_in, reason, headers = exchange(address, "POST", "/sign-in", form, {"Origin": f"http://{address}"})
+    cookie = headers.get("Set-Cookie", "").partition(";")[0]
+    status, text, _ = exchange(address, "GET", f"/customers/{PUBLISHER}/{CUSTOMER}", headers={"Cookie": cookie})
+    if 0 in (signed_in, status):
+        raise Failure(f"the console at {address} did not answer: {text if signed_in else reason}")
+    if (signed_in, status) != (303, 200) or "Has access" not in text:
+        raise Failure(f"the console answered {signed_in} to the sign-in, and {status} for the customer, "
                       "without \"Has access\"")
     print("The console says why the customer has access.", flush=True)
 

@@ -1,6 +1,5 @@
 """The whole system on this machine: servers, simulator, roles, receiver."""
 import contextlib
-import http.client
 import json
 import os
 import pathlib
@@ -16,6 +15,7 @@ import time
 from fleet import COUNTERSIGN, ROOT, Failure, shown
 from fleet.configuration import Configuration
 from fleet.processes import wait_until
+from fleet.requests import exchange
 
 GATEWAY_PORT = 8080
 READY_SECONDS = 60
@@ -55,7 +55,7 @@ class System:
         self.client_file.write_text("".join(
             f"{key}={shlex.quote(value)}\n" for key, value in self.configuration.client(self.received).items()))
         self.client_file.chmod(0o600)
-        with Step("the ledger's schema"):
+        with Step("the ledger's schema", "Creating"):
             self.migrate()
         with Step("the simulator and the webhook receiver"):
             simulator = self.role("simulator")
@@ -112,17 +112,7 @@ class System:
 
     def get(self, name, path):
         """The status and the text of a process's answer; status 0 without one."""
-        # Not with urllib: it would ask a proxy of the environment for 127.0.0.1.
-        host, _, port = self.configuration.listen[name].rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=2)
-        try:
-            link.request("GET", path)
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            return 0, str(error)
-        finally:
-            link.close()
+        return exchange(self.configuration.listen[name], "GET", path, timeout=2)[:2]
 
     # -- stop
 
@@ -158,11 +148,11 @@ class System:
 class Step:
     """Prints the step and its duration."""
 
-    def __init__(self, what):
-        self.what = what
+    def __init__(self, what, verb="Starting"):
+        self.what, self.verb = what, verb
 
     def __enter__(self):
-        print(f"Starting {self.what} …", flush=True)
+        print(f"{self.verb} {self.what} …", flush=True)
         self.start = time.monotonic()
 
     def __exit__(self, kind, *_):

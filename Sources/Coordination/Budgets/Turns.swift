@@ -30,7 +30,7 @@ public final class Turns {
         "interval": String(1_000_000 / RetryPolicy.waitingRunsPerSecond),
         "longest": String(Self.longestLine.wholeMilliseconds),
       ])
-    guard let wait = reply.wait() else { throw RedisError.unexpected(reply.array ?? [], "take turn") }
+    guard let wait = reply.wait() else { throw RedisError.unexpected(reply, "take turn") }
     return wait
   }
 

@@ -70,7 +70,7 @@ public final class ConsoleSessions {
       keys: ["personKey": keys.consoleAttempts(person), "addressKey": keys.consoleAttempts(address)],
       arguments: ["window": String(window.wholeMilliseconds), "most": String(most)])
     guard let counts = reply.array, counts.count == 2, let person = counts[0].integer, let address = counts[1].integer
-    else { throw RedisError.unexpected(reply.array ?? [], "count console attempt") }
+    else { throw RedisError.unexpected(reply, "count console attempt") }
     return (person, address)
   }
 
@@ -84,7 +84,7 @@ public final class ConsoleSessions {
     let reply = try await redis.run(
       .countAtConsole, keys: ["key": keys.consoleAttempts(digest)],
       arguments: ["window": String(window.wholeMilliseconds)])
-    guard let count = reply.integer else { throw RedisError.unexpected([reply], "count at console") }
+    guard let count = reply.integer else { throw RedisError.unexpected(reply, "count at console") }
     return count
   }
 

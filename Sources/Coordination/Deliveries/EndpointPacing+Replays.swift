@@ -18,7 +18,7 @@ extension EndpointPacing {
       arguments: [
         "perSecond": String(perSecond), "seconds": String(Self.secondsOfReplays), "count": String(count),
       ])
-    guard let wait = reply.wait(atLeast: .zero) else { throw unexpected(reply, "take replays") }
+    guard let wait = reply.wait(atLeast: .zero) else { throw RedisError.unexpected(reply, "take replays") }
     return wait > .zero ? wait : nil
   }
 }

@@ -16,10 +16,6 @@ public final class EndpointPacing {
     self.redis = redis
     keys = Keys(prefix: prefix)
   }
-
-  func unexpected(_ reply: RESPValue, _ script: String) -> RedisError {
-    RedisError(.reply, operation: "script \(script)", target: "Redis", cause: "unexpected answer \(reply)")
-  }
 }
 
 /// Whether an endpoint's limits allow an attempt now.
@@ -56,13 +52,13 @@ extension EndpointPacing {
       ])
     guard let parts = reply.array, parts.count == 3, let word = parts[0].string, let wait = parts[1].wait(),
       let now = parts[2].integer
-    else { throw unexpected(reply, "take slot") }
+    else { throw RedisError.unexpected(reply, "take slot") }
     switch word {
     case "taken": return (.taken, now)
     case "planned": return (.planned(after: wait), now)
     case "full": return (.full, now)
     case "under way": return (.underWay, now)
-    default: throw unexpected(reply, "take slot")
+    default: throw RedisError.unexpected(reply, "take slot")
     }
   }
 

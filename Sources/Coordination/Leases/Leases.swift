@@ -44,7 +44,7 @@ public final class Leases {
   ) async throws -> LeaseAnswer {
     let call = taking(job, attempt, copy, duration, sweepAfter, isDelivered, wasRedelivered, places, mayCall, run)
     let reply = try await redis.run(call)
-    guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply.array ?? [], "take lease") }
+    guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply, "take lease") }
     return answer
   }
 

@@ -25,7 +25,7 @@ public final class RequestRates {
     let reply = try await redis.run(
       .takeRequest, keys: ["rateKey": keys.requestRate(publisher, caller)],
       arguments: ["rate": String(max(1, perSecond))])
-    guard let wait = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "take request") }
+    guard let wait = reply.integer else { throw RedisError.unexpected(reply, "take request") }
     return wait > 0 ? .milliseconds(min(wait, 3_600_000)) : nil
   }
 }

@@ -45,7 +45,7 @@ public final class CallLine {
         "ofOthers": String(allowances.others.all), "bulkOfOthers": String(allowances.others.bulk),
       ], moreArguments: allowances.arguments)
     guard let answer = AwaitedJobs(reply, doors: doors) else {
-      throw RedisError.unexpected(reply.array ?? [], "next in line")
+      throw RedisError.unexpected(reply, "next in line")
     }
     return answer
   }
@@ -54,7 +54,7 @@ public final class CallLine {
   public func count(_ lane: JobLane) async throws -> Int {
     let reply = try await redis.run(
       .countLine, keys: ["linesKey": keys.lines(lane)], arguments: ["prefix": keys.prefix])
-    guard let count = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "count line") }
+    guard let count = reply.integer else { throw RedisError.unexpected(reply, "count line") }
     return Int(clamping: count)
   }
 }

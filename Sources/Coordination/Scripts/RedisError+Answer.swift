@@ -8,4 +8,9 @@ extension RedisError {
       .reply, operation: "script \(script)", target: "Redis",
       cause: "an unexpected answer of \(reply.count) values, which begins with \(reply.first?.string ?? "no text")")
   }
+
+  /// The error of a script whose answer is none of those that it gives.
+  static func unexpected(_ reply: RESPValue, _ script: String) -> RedisError {
+    unexpected(reply.array ?? [reply], script)
+  }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import JSON
 import Redis
 
-/// The findings of a sweep.
+/// What a sweep has found.
 public struct DueJobs: Sendable, Equatable {
   /// The jobs that the sweep must enqueue again.
   public var jobs: [DueJob] = []
@@ -15,7 +15,7 @@ public struct DueJobs: Sendable, Equatable {
   /// How many synchronizations the look has met.
   public var count: Int { jobs.count + newer + unreadable }
 
-  /// Creates the findings of a sweep.
+  /// Creates what a sweep has found.
   public init(jobs: [DueJob] = [], newer: Int = 0, unreadable: Int = 0) {
     (self.jobs, self.newer, self.unreadable) = (jobs, newer, unreadable)
   }
@@ -43,7 +43,7 @@ extension OpenSynchronizations {
         "overdue": String(overdue.wholeMilliseconds),
       ])
     guard let parts = reply.array, parts.count == 2, let texts = parts[0].array, let newer = parts[1].integer else {
-      throw RedisError.unexpected(reply.array ?? [], "sweep")
+      throw RedisError.unexpected(reply, "sweep")
     }
     var due = DueJobs(newer: Int(newer))
     for row in texts {

@@ -36,7 +36,7 @@ extension OpenSynchronizations {
   public func page(_ lane: JobLane, from start: String = "0", doors: DoorCatalog) async throws -> Page {
     let reply = try await redis.send(["ZSCAN", keys.open(lane), start, "COUNT", "500"])
     guard let parts = reply.array, parts.count == 2, let next = parts[0].string, let scores = parts[1].array else {
-      throw RedisError.unexpected(reply.array ?? [], "list open synchronizations")
+      throw RedisError.unexpected(reply, "list open synchronizations")
     }
     let members = stride(from: 0, to: scores.count - scores.count % 2, by: 2).compactMap { scores[$0].string }
     var page = Page(next: next == "0" ? nil : next)
@@ -65,7 +65,7 @@ extension OpenSynchronizations {
     let reply = try await redis.run(
       .hurry, keys: [:], moreKeys: jobs.map { keys.open($0.job.lane) },
       arguments: ["prefix": keys.synchronizationPrefix], moreArguments: jobs.map(\.member))
-    guard let count = reply.integer else { throw RedisError.unexpected(reply.array ?? [], "hurry") }
+    guard let count = reply.integer else { throw RedisError.unexpected(reply, "hurry") }
     return Int(clamping: count)
   }
 }

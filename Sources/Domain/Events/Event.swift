@@ -99,11 +99,3 @@ extension Event {
     return EventId("evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16]))
   }
 }
-
-extension JSONWriter {
-  /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
-  mutating func customer(_ id: CustomerId) {
-    member("cleengCustomerId", id.number)
-    member("customerId", id)
-  }
-}

@@ -41,17 +41,6 @@ func requestedEmail(_ request: HTTPServerRequest) throws(Problem) -> String {
   return email
 }
 
-/// Refuses parameters of the query that are not known, and those that are there twice.
-func requireOnly(_ known: [String], _ request: HTTPServerRequest) throws(Problem) {
-  var seen: Set<String> = []
-  for (name, _) in request.query {
-    guard known.contains(name) else {
-      throw .invalidQuery("\(name.prefix(100)): is not known; expected \(known.joined(separator: ", "))")
-    }
-    guard seen.insert(name).inserted else { throw .invalidQuery("\(name): is there twice") }
-  }
-}
-
 /// Refuses a text that is no address.
 private func require(email: String, _ problem: (String) -> Problem) throws(Problem) {
   guard isEmailAddress(email) else { throw problem("email: expected an address of at most 254 characters") }

@@ -67,11 +67,3 @@ struct EntitlementsAnswer {
     writer.member("willRenew", entitlement.willRenew)
   }
 }
-
-extension JSONWriter {
-  /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
-  mutating func customer(_ id: CustomerId) {
-    member("cleengCustomerId", id.number)
-    member("customerId", id)
-  }
-}

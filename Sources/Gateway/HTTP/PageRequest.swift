@@ -13,14 +13,7 @@ struct PageRequest: Equatable {
   /// - Parameter others: further parameters of the path.
   /// - Throws: ``Problem``: 400 REQ0002.
   init(_ request: HTTPServerRequest, others: [String] = []) throws(Problem) {
-    let known = ["limit", "cursor"] + others
-    var seen: Set<String> = []
-    for (name, _) in request.query {
-      guard known.contains(name) else {
-        throw .invalidQuery("\(name.prefix(100)): is not known; expected \(known.joined(separator: ", "))")
-      }
-      guard seen.insert(name).inserted else { throw .invalidQuery("\(name): is there twice") }
-    }
+    try requireOnly(["limit", "cursor"] + others, request)
     cursor = request.query("cursor")
     guard let text = request.query("limit") else {
       limit = 50

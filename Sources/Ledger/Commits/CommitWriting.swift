@@ -8,7 +8,6 @@ struct CommitWriting {
   private let state: CommitState
   /// The synchronizations that have a row already, because they waited for more than 30 s.
   private let waiting: Set<SynchronizationKey>
-  /// The publishers whose files name webhook endpoints.
   private let audience: EventAudience
   private let postponed: [SynchronizationRow.Waiting]
   private let confirmed: [EventId]
@@ -17,9 +16,11 @@ struct CommitWriting {
   ///   - waiting: the synchronizations that have a row already.
   ///   - postponed: the synchronizations that wait from now on.
   ///   - knownChains: the chains that the ledger has.
+  ///   - audience: whom events are told.
+  ///   - confirmed: the events that leave the outbox.
   init(
-    _ state: CommitState, waiting: Set<SynchronizationKey>, postponed: [SynchronizationRow.Waiting],
-    knownChains: Set<[UInt8]>, audience: EventAudience, confirmed: [EventId]
+    _ state: CommitState, waiting: Set<SynchronizationKey> = [], postponed: [SynchronizationRow.Waiting] = [],
+    knownChains: Set<[UInt8]> = [], audience: EventAudience, confirmed: [EventId] = []
   ) {
     self.state = state
     self.waiting = waiting

@@ -37,7 +37,7 @@ public final class Commits {
     public var connections: Int
     /// Tells milliseconds since 1970.
     public var now: @LoopActor () -> Int64
-    /// The publishers whose files name webhook endpoints.
+    /// Whom events are told.
     public var audience: @LoopActor () -> EventAudience
     /// The commit calls this with each failure, before it tries again or gives up.
     public var onFailure: @LoopActor (any Error) -> Void

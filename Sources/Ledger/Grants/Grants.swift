@@ -142,9 +142,7 @@ public struct Grants {
   }
 
   private static func writing(_ state: CommitState, _ publisher: Publisher) -> [PostgresQuery] {
-    CommitWriting(
-      state, waiting: [], postponed: [], knownChains: [], audience: publisher.audience, confirmed: []
-    ).queries
+    CommitWriting(state, audience: publisher.audience).queries
   }
 
   private static func ending(_ grants: [Grant]) -> PostgresQuery {

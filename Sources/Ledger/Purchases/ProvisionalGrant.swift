@@ -39,8 +39,8 @@ public struct ProvisionalGrant {
       else { return nil }
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys),
-        postponed: [SynchronizationRow.Waiting(job, until: now + Self.patience)], knownChains: [],
-        audience: publisher.audience, confirmed: [])
+        postponed: [SynchronizationRow.Waiting(job, until: now + Self.patience)],
+        audience: publisher.audience)
       _ = try await transaction.commit(writing.queries)
       return found.state.changes.events
     }

@@ -27,10 +27,7 @@ public struct PurchaseRelease {
       guard var state = try reading.read(try await transaction.query(reading.queries), now: now) else { return nil }
       if let subscriptionId, state.purchases[key]?.owner?.subscriptionId != subscriptionId { return [] }
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
-      let writing = CommitWriting(
-        state, waiting: [], postponed: [], knownChains: [],
-        audience: publisher.audience,
-        confirmed: [])
+      let writing = CommitWriting(state, audience: publisher.audience)
       let audit = AuditEntry.owner(
         "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher)
       _ = try await transaction.commit(writing.queries + [AuditEntry.insert([audit])])

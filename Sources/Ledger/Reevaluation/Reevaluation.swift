@@ -97,9 +97,7 @@ public final class Reevaluation {
         purchases: [], customers: try Self.records(rows[1], owned: rows[2], grants: rows[3], names),
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
-      let writing = CommitWriting(
-        state, waiting: [], postponed: [], knownChains: [], audience: publisher.audience,
-        confirmed: [])
+      let writing = CommitWriting(state, audience: publisher.audience)
       let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(
         writing.queries + [timers, PostgresQuery(.noteProgress, [.int64(id), .id(last)])])

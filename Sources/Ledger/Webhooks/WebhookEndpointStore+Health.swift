@@ -49,10 +49,10 @@ extension WebhookEndpointStore {
 
   /// Disables an endpoint because of its answers. The same commit writes the event about it, into the outbox too.
   ///
-  /// - Parameter isInShadow: whether the publisher is in `Publisher.Mode.shadow`.
+  /// - Parameter audience: whom events are told.
   /// - Returns: the event; `nil` if the endpoint is disabled already, enabled again or deleted meanwhile.
   public func disable(
-    _ publisher: Int64, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason, isInShadow: Bool = false
+    _ publisher: Int64, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason, audience: EventAudience
   ) async throws -> Told? {
     let event: Event? = try await changing(publisher) { transaction, now in
       if endpoint.source != .configuration {
@@ -65,9 +65,6 @@ extension WebhookEndpointStore {
       guard health.disabled == nil, reason == .gone || health.failingSince != nil else { return nil }
       let disabled = EndpointHealth.Disabled(reason: reason, at: now)
       let event = Event(endpoint, of: publisher, disabled, failingSince: health.failingSince)
-      let own = Set([publisher])
-      let audience = EventAudience(
-        withWebhooks: endpoint.source == .configuration ? own : [], inShadow: isInShadow ? own : [])
       let told = Event.tell([event], audience: audience)
       _ = try await transaction.query([self.disabling(publisher, id, disabled), self.raiseRevision(publisher)] + told)
       return event

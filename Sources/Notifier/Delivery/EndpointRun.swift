@@ -254,9 +254,8 @@ final class EndpointRun {
     }
     do {
       let publisher = delivery.publisherId
-      let isInShadow = context.publishers.audience.inShadow.contains(publisher)
-      guard
-        let told = try await dependencies.endpoints.disable(publisher, endpoint, reason, isInShadow: isInShadow)
+      let audience = context.publishers.audience
+      guard let told = try await dependencies.endpoints.disable(publisher, endpoint, reason, audience: audience)
       else { return }
       log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
       dependencies.metrics.disabled.count(reason.rawValue)

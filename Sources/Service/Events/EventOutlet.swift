@@ -93,29 +93,33 @@ public final class EventOutlet {
   /// takes nothing, each sweep would tell everybody again.
   public func publishLate(_ told: consuming Told) { publish(told.takeEvents(), isLate: true) {} }
 
-  private func publish(_ all: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
-    var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
-    var events: [Event] = []
-    for event in all {
-      // One that was written before the shadow mode is still in the outbox.
-      if isKept(event) { settle(event.id) } else { events.append(event) }
-    }
-    if events.isEmpty, !all.isEmpty { return whenConfirmed?() ?? () }
-    for event in events where event.isReduced {
-      onReduced(event)
-      log.warning(
-        "an event is too long, and tells less", ["eventId": .string(event.id.text), "topic": .string(event.topic)])
-    }
-    for event in events where underWay < Self.most {
+  private func publish(_ events: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
+    var first: (@LoopActor () -> Void)? = whenConfirmed
+    var isAnyTold = events.isEmpty
+    for event in events {
+      if isKept(event) {
+        // A commit in shadow mode writes no row of the outbox. A late event may be older than the mode.
+        if isLate { settle(event.id) }
+        continue
+      }
+      isAnyTold = true
+      if event.isReduced {
+        onReduced(event)
+        log.warning(
+          "an event is too long, and tells less", ["eventId": .string(event.id.text), "topic": .string(event.topic)])
+      }
+      guard underWay < Self.most else { continue }
       underWay += 1
-      let note = whenConfirmed
-      whenConfirmed = nil
+      let note = first
+      first = nil
       // The publish itself happens before the task first suspends, so the events keep their order.
       Task.immediate { @LoopActor in
         await publish(event, isLate: isLate, note)
         underWay -= 1
       }
     }
+    // Nobody waits for a confirm of what nobody is told.
+    if !isAnyTold { whenConfirmed() }
   }
 
   private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) async {

@@ -21,6 +21,7 @@ final class GrantEnds: RoleService {
     /// Commits the end of a grant; returns the events to publish.
     let end: @LoopActor (Grant, Publisher) async throws -> Told
     let publish: @LoopActor (consuming Told) -> Void
+    let rows: SuspectRows
     /// Whether the ledger can be asked.
     let isReady: @LoopActor () -> Bool
   }
@@ -83,7 +84,7 @@ final class GrantEnds: RoleService {
     let id = due.customer.publisherId
     turns.begin(id)
     runs.start { [self] in
-      await end(due)
+      await dependencies.rows.run(.grant, "\(id):\(due.id.text)") { await end(due) }
       turns.end(id)
     }
   }
@@ -112,6 +113,7 @@ extension GrantEnds.Dependencies {
     self.init(
       context: context, takeDue: { try await timers.takeDue($0, limit: $1) },
       end: { try await grants.end($0, publisher: $1, now: context.now()) },
-      publish: { [outlet = parts.outlet] in outlet.publish($0) }, isReady: { ledger.isReady })
+      publish: { [outlet = parts.outlet] in outlet.publish($0) }, rows: parts.rows,
+      isReady: { ledger.isReady })
   }
 }

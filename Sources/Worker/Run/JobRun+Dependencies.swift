@@ -54,7 +54,7 @@ extension JobRun {
     /// The places of jobs in this worker.
     let places: JobPlaces
     /// Called when a job has joined the line.
-    var onJoin: @LoopActor () -> Void = {}
+    let onJoin: @LoopActor () -> Void
     /// Takes the next turn of a publisher's jobs that wait for an app, and returns how long until then.
     let takeTurn: @LoopActor (_ publisher: Int64) async throws -> Duration
     let ledger: any JobLedger
@@ -80,8 +80,8 @@ extension JobRun {
 
     init(
       settings: WorkerSettings, topology: Topology, leases: any JobLeases,
-      takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration, ledger: any JobLedger,
-      broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
+      takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration,
+      onJoin: @escaping @LoopActor () -> Void, ledger: any JobLedger, broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
       appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults(),
@@ -92,6 +92,7 @@ extension JobRun {
       self.topology = topology
       self.leases = leases
       self.takeTurn = takeTurn
+      self.onJoin = onJoin
       self.ledger = ledger
       self.broker = broker
       self.doors = doors

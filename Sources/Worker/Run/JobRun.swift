@@ -333,8 +333,8 @@ final class JobRun {
     } catch let error as CancellationError {
       return .failure(error)
     } catch {
-      span?.committed(since: start, failure: "the ledger refuses the finding")
-      log.error("the ledger refuses the finding", ["cause": .failure(error)])
+      span?.committed(since: start, failure: "the ledger refuses the result")
+      log.error("the ledger refuses the result", ["cause": .failure(error)])
     }
     do {
       let without = FinalizationRequest(job, .noEvidence(.internalError), publisher: publisherThen)

@@ -244,25 +244,25 @@ struct WebhookEndpointStoreTests {
     try await with { (store, ledger) async throws in
       let kept = try await created(store, endpoint())
       // It has not failed since anybody looked.
-      #expect(try await store.disable(1, kept, .failing).taken() == nil)
+      #expect(try await store.disable(1, kept, .failing, audience: []).taken() == nil)
       try await ledger.execute("INSERT INTO webhook_health VALUES (1, 'ep_a', to_timestamp(0.005))")
       let version = try await store.endpoints(1)?.version
-      let event = try #require(try await store.disable(1, kept, .failing).taken()?.first)
+      let event = try #require(try await store.disable(1, kept, .failing, audience: []).taken()?.first)
       #expect(event.topic == "webhookEndpointDisabled" && event.publisherId == 1)
       let body = String(decoding: event.body, as: UTF8.self)
       #expect(body.contains(#""failingSince":"1970-01-01T00:00:00.005Z""#) && body.contains(#""reason":"failing""#))
       #expect(try await store.endpoints(1, since: version)?.disabled == ["ep_a"])
-      #expect(try await store.disable(1, kept, .gone).taken() == nil)
+      #expect(try await store.disable(1, kept, .gone, audience: []).taken() == nil)
       #expect(try await ledger.texts("SELECT event_id FROM outbox") == [event.id.text])
       #expect(try await ledger.texts("SELECT event_id || '/' || endpoint_id FROM deliveries") == [event.id.text + "/"])
       let found = try await ledger.run(Event.read([event.id]))
       #expect(try Event.all(found) == [event])
       #expect(try await store.delete(1, "ep_a"))
-      #expect(try await store.disable(1, kept, .gone).taken() == nil)
+      #expect(try await store.disable(1, kept, .gone, audience: []).taken() == nil)
       // An endpoint of a file is in no table.
       var own = endpoint("file")
       own.source = .configuration
-      #expect(try await store.disable(1, own, .gone).taken()?.first?.topic == "webhookEndpointDisabled")
+      #expect(try await store.disable(1, own, .gone, audience: [1]).taken()?.first?.topic == "webhookEndpointDisabled")
     }
   }
 

@@ -4,22 +4,40 @@ import HTTP
 
 /// The clients: they register purchases as long as the run lasts.
 extension Chaos {
-  func load(for leastSeconds: Double) async {
+  /// Sends the registrations of a run at their pace, and waits for their answers.
+  ///
+  /// - Parameter mostWaiting: how many of them may wait for their answers or events; `nil`: any number. A scenario that
+  ///   judges delays has such a number: otherwise a slow machine would fall behind the clients, and the row would
+  ///   measure how far.
+  func load(for leastSeconds: Double, mostWaiting: Int? = nil) async {
     var pending: [Task<Void, Never>] = []
     let start = ContinuousClock.now
+    var held = Duration.zero
     for number in 0..<max(size.registrations, Int(size.perSecond * leastSeconds)) where !Task.isCancelled {
-      let due = start + .seconds(Double(number) / size.perSecond)
+      let due = start + held + .seconds(Double(number) / size.perSecond)
       let wait = due - ContinuousClock.now
       if wait > .zero { try? await EventLoop.sleep(for: wait) }
+      if let mostWaiting {
+        let full = ContinuousClock.now
+        // If no event comes at all, the clients go on: the verdict tells it.
+        while untold.count >= mostWaiting, ContinuousClock.now - full < .seconds(60), !Task.isCancelled {
+          try? await EventLoop.sleep(for: .milliseconds(10))
+        }
+        held += ContinuousClock.now - full
+      }
       let transaction = transaction(Int.random(in: 0..<size.transactions, using: &loadRandom))
       let gateway = usable.sorted().randomElement(using: &loadRandom)
-      pending.append(Task { @LoopActor in await self.register("s\(number)", transaction, gateway) })
+      let id = "s\(number)"
+      untold.insert(id)
+      pending.append(Task { @LoopActor in await self.register(id, transaction, gateway) })
     }
     for task in pending { await task.value }
+    guard held > .seconds(1) else { return }
+    history.measures.append("the clients waited \(held.components.seconds) s for events before they sent more")
   }
 
   private func transaction(_ number: Int) -> String {
-    "\(Deserved.kinds[number % Deserved.kinds.count])\(1_000_000 + number)"
+    "\(kinds[number % kinds.count])\(1_000_000 + number)"
   }
 
   /// Registers a purchase and notes the answer.
@@ -29,6 +47,7 @@ extension Chaos {
   ) async -> History.Answer {
     let registration = await attempt(id, transaction, gateway, customer: customer)
     history.registrations.append(registration)
+    if registration.answer != .accepted || told[id] != nil { untold.remove(id) }
     return registration.answer
   }
 

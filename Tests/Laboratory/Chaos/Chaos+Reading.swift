@@ -24,6 +24,7 @@ extension Chaos {
         body: event.body)
       history.events.append(seen)
       told[event.synchronizationId] = seen
+      untold.remove(event.synchronizationId)
       readStatus(behind: event)
       if isSampled { readLedger(behind: event) }
     }

@@ -34,6 +34,8 @@ final class Chaos {
   let size: Size
   /// The publishers of the load.
   let publishers: Int
+  /// The kinds of purchases in the load.
+  let kinds: [String]
   /// After how many seconds the sweep looks for synchronizations that no queue holds any more.
   let sweepAfter: Double
   /// Whether a customer who was granted access may lose it.
@@ -59,11 +61,14 @@ final class Chaos {
   var changesRead = 0
   /// The last event of each synchronization that was told.
   var told: [String: History.Event] = [:]
+  /// The registrations of the load that have no answer, or were accepted and have no event.
+  var untold: Set<String> = []
 
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
     self.size = size
     publishers = scenario.publishers ?? size.publishers
+    kinds = scenario.expectations.isGraceful ? Deserved.quietKinds : Deserved.kinds
     mayLoseAccess = scenario.mayLoseAccess
     history.mayLoseAccess = scenario.mayLoseAccess
     sweepAfter = scenario.sweepAfter(size)
@@ -137,7 +142,9 @@ final class Chaos {
     defer { pulse.stop() }
     goesOn = true
     let load = Task { @LoopActor in
-      await self.load(for: size.isQuick ? 0 : scenario.leastSeconds)
+      await self.load(
+        for: size.isQuick ? 0 : scenario.leastSeconds,
+        mostWaiting: scenario.expectations.isGraceful ? Int(size.perSecond) : nil)
       self.goesOn = false
     }
     let visiting = Task { @LoopActor in if scenario.hasDoors { await self.visitDoors() } }

@@ -105,13 +105,13 @@ extension Chaos {
     }
   }
 
-  /// The connections that a gateway has cut, by cause.
+  /// What a gateway counts of connections and requests.
   private func cuts(of gateway: String) async -> String {
-    let name = "countersign_http_connections_cut_total"
+    let name = "countersign_http_"
     guard let answer = try? await fleet.send("GET", "http://\(fleet.roles[gateway]!.address)/metrics") else {
       return "\(gateway) does not answer"
     }
-    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix(name + "{") }
-    return "\(gateway) has cut \(lines.map { $0.dropFirst(name.count) })"
+    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix(name) && !$0.contains("_bucket") }
+    return "\(gateway) has counted \(lines.map { $0.dropFirst(name.count) })"
   }
 }

@@ -241,7 +241,11 @@ struct Verdict {
     if history.forgedWebhooks > 0 { problems.append("\(history.forgedWebhooks) webhooks with a wrong signature") }
     guard expectations.isGraceful else { return }
     let failed = history.registrations.filter { $0.answer == .unknown || $0.answer == .unavailable }
-    if !failed.isEmpty { problems.append("\(failed.count) registrations failed with more than a refused connection") }
+    if let first = failed.first {
+      problems.append(
+        "\(failed.count) registrations failed with more than a refused connection, such as \(first.id): "
+          + "\(first.cause ?? "\(first.answer)")")
+    }
     if history.handedBack > 0 { problems.append("\(history.handedBack) jobs were handed back") }
     if let most = expectations.mostDelay, longestDelay > most { problems.append("a delay of \(longestDelay) ms") }
   }

@@ -1,5 +1,4 @@
 """A small load that meets every part of a fleet: purchases of many kinds, lives, reads, doors, transfers, webhooks."""
-import http.client
 import json
 import random
 import subprocess
@@ -8,6 +7,7 @@ import time
 
 from fleet import Failure
 from fleet.configuration import CUSTOMER
+from fleet.requests import exchange
 
 # Purchases that end as they should. The first three digits are the simulator's scenario.
 HEALTHY = (100, 100, 100, 101, 103, 105, 110, 111, 112, 121)
@@ -112,17 +112,8 @@ class Load:
         if status not in statuses:
             raise Failure(f"{method} {path} at the gateway was answered {status} {text}")
 
-    def ask(self, method, path, body=None, headers=None):
+    def ask(self, method, path, body=None, headers={}):
         """The status and the text of an answer; status 0 without one."""
-        host, _, port = self.configuration.listen["gateway"].rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=10)
-        try:
-            link.request(method, path, None if body is None else json.dumps(body), {
-                "X-Publisher-Token": self.configuration.publisher_token, "Content-Type": "application/json"
-            } | (headers or {}))
-            answer = link.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
-        except (OSError, http.client.HTTPException) as error:
-            return 0, str(error)
-        finally:
-            link.close()
+        return exchange(
+            self.configuration.listen["gateway"], method, path, None if body is None else json.dumps(body),
+            {"X-Publisher-Token": self.configuration.publisher_token, "Content-Type": "application/json"} | headers)[:2]

@@ -1,5 +1,4 @@
 """A Prometheus on this machine: with samples that were taken before, or with those that it takes of a fleet itself."""
-import http.client
 import json
 import math
 import re
@@ -10,6 +9,7 @@ import urllib.parse
 from development.charts import prometheus_tool
 from fleet import Failure
 from fleet.processes import wait_until
+from fleet.requests import exchange
 from fleet.system import free_ports
 
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
@@ -84,16 +84,7 @@ class Prometheus:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def get(self, path):
-        host, _, port = self.address.rpartition(":")
-        link = http.client.HTTPConnection(host, int(port), timeout=30)
-        try:
-            link.request("GET", path)
-            answer = link.getresponse()
-            return answer.status, answer.read().decode()
-        except OSError:
-            return 0, ""
-        finally:
-            link.close()
+        return exchange(self.address, "GET", path, timeout=30)[:2]
 
     def ask(self, path, **fields):
         status, text = self.get(f"/api/v1/{path}?{urllib.parse.urlencode(fields)}")

@@ -1,5 +1,6 @@
 """Tests of the scripts of ops: all that they do besides starting a fleet. ops/test runs them; they need no server."""
 import contextlib
+import http.server
 import io
 import os
 import pathlib
@@ -8,13 +9,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "ops"))
 
+from development.commands import output  # noqa: E402
 from fleet import Failure  # noqa: E402
 from fleet.processes import Processes, Server, server_pid  # noqa: E402
+from fleet.requests import exchange  # noqa: E402
 from fleet.system import choose_addresses, free_ports, split_address  # noqa: E402
 
 
@@ -124,6 +128,71 @@ class Servers(unittest.TestCase):
         self.assertIn(f"rabbitmq (pid {self.machine}) has ended", told[0])
         self.assertIn("the last line", told[0])
         self.assertEqual(list(processes.deaths()), [])
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Repeats a request's body. /broken gets something else than HTTP."""
+
+    def do_POST(self):
+        if self.path == "/broken":
+            self.wfile.write(b"no HTTP\r\n\r\n")
+            return
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(303)
+        self.send_header("Set-Cookie", self.headers["X-Wanted"])
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Requests(unittest.TestCase):
+    """A request to a process of a running system, and what takes the place of an answer."""
+
+    def setUp(self):
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Answers)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        thread.start()
+        for last in (self.server.server_close, thread.join, self.server.shutdown):
+            self.addCleanup(last)
+
+    def test_an_answer(self):
+        status, text, headers = exchange(self.address, "POST", "/", "a \xe9", {"X-Wanted": "session=1"})
+        # A text goes out as Latin-1, as Python's library does it; what is no UTF-8 does not end the script.
+        self.assertEqual((status, text, headers["set-cookie"]), (303, "a \ufffd", "session=1"))
+
+    def test_an_answer_that_is_no_HTTP(self):
+        status, text, headers = exchange(self.address, "POST", "/broken", "")
+        self.assertEqual((status, headers), (0, {}))
+        self.assertIn("no HTTP", text)
+
+    def test_nobody_answers(self):
+        status, text, headers = exchange(f"127.0.0.1:{free_ports(1)[0]}", "GET", "/")
+        self.assertEqual((status, headers), (0, {}))
+        self.assertIn("refused", text)
+
+
+class Commands(unittest.TestCase):
+    """The output of a program, and what a failure tells."""
+
+    def test_the_standard_output(self):
+        code = "import os, sys; print(os.getcwd()); print('a warning', file=sys.stderr)"
+        self.assertEqual(output([sys.executable, "-c", code], {}, folder=ROOT, seconds=10), f"{ROOT}\n")
+
+    def test_a_program_that_fails_is_named_with_what_it_said(self):
+        command = [sys.executable, "-c", "print('Unsupported enum'); raise SystemExit(3)"]
+        for failure, end in ((None, ""), ("it cannot generate a client", "\nit cannot generate a client")):
+            with self.assertRaises(Failure) as caught:
+                output(command, {}, failure=failure, seconds=10)
+            self.assertEqual(
+                str(caught.exception), f"Unsupported enum\n\n{' '.join(command)} ended with status 3{end}")
+
+    def test_a_program_that_does_not_end(self):
+        with self.assertRaisesRegex(Failure, "did not end within 0.1 seconds\nit hangs"):
+            output(["sleep", "30"], os.environ, failure="it hangs", seconds=0.1)
 
 
 if __name__ == "__main__":

@@ -14,3 +14,16 @@ func queryNumber(
   }
   return number
 }
+
+/// Refuses parameters of the query that are not known, and those that are there twice.
+///
+/// - Throws: ``Problem``: 400 REQ0002.
+func requireOnly(_ known: [String], _ request: HTTPServerRequest) throws(Problem) {
+  var seen: Set<String> = []
+  for (name, _) in request.query {
+    guard known.contains(name) else {
+      throw .invalidQuery("\(name.prefix(100)): is not known; expected \(known.joined(separator: ", "))")
+    }
+    guard seen.insert(name).inserted else { throw .invalidQuery("\(name): is there twice") }
+  }
+}

@@ -1,16 +1,8 @@
-/// All tables of the ledger, for `TableTests`: it compares them with the migrated schema.
-enum LedgerTables {
-  static let all: [TableDescription] =
-    [
-      PurchaseRow.table.description, TransactionRow.table.description, EvidenceRow.table.description,
-      EvidenceRow.chains.description, CustomerRow.table.description, OwnershipRow.table.description,
-      SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
-      NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
-      GrantRow.table.description, WebhookRow.table.description, AttemptRow.table.description,
-    ] + others
-
-  /// The tables without an entity: each of their statements names the columns that it needs.
-  private static let others = [
+/// The tables without an entity: each of their statements names the columns that it needs.
+///
+/// A table with an entity is described in the file of its rows: `PurchaseRow` has the columns of `purchases`.
+enum TablesWithoutEntity {
+  static let all = [
     Table<Never>("erased_customers", key: ["publisher_id", "id_sha256"]) { columns in
       columns.other("publisher_id", "bigint")
       columns.other("id_sha256", "bytea")
@@ -76,31 +68,4 @@ enum LedgerTables {
       columns.other("reading_at", "timestamptz", isNullable: true)
     },
   ].map(\.description)
-}
-
-/// What a description says about a table, whatever its records are.
-struct TableDescription: Sendable {
-  struct Column: Sendable {
-    let name: String
-    let type: String
-    let isNullable: Bool
-    let isExported: Bool
-    let person: ColumnErasure?
-  }
-
-  let name: String
-  let key: [String]
-  let columns: [Column]
-}
-
-extension Table {
-  var description: TableDescription {
-    TableDescription(
-      name: name, key: key,
-      columns: columns.map {
-        TableDescription.Column(
-          name: $0.name.description, type: $0.type, isNullable: $0.isNullable, isExported: $0.export != nil,
-          person: $0.person)
-      })
-  }
 }
