@@ -105,12 +105,20 @@ let package = Package(
         "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Transport",
       ]),
 
+    library(
+      "AppleCalls", "AppleCalls",
+      [
+        "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2",
+        "HTTPClient", "Observability",
+      ]),
+
     // The roles.
     library(
       "Gateway", "Gateway",
       [
-        "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
-        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres",
+        "Redis", "Service",
       ]),
     library(
       "Doors", "Doors",
@@ -121,8 +129,8 @@ let package = Package(
     library(
       "Worker", "Worker",
       [
-        "AMQP", "AppStore", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2",
-        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP",
+        "HTTP2", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
       ]),
     library(
       "Notifier", "Notifier",
@@ -133,8 +141,8 @@ let package = Package(
     library(
       "Console", "Console",
       [
-        "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
-        "Observability", "Postgres", "Redis", "Service",
+        "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
+        "HTTP2", "HTTPServer", "JSON", "Ledger", "Observability", "Postgres", "Redis", "Service",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -144,9 +152,9 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "CBuild", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors",
-        "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger",
-        "Messaging", "Notifier", "Observability", "Postgres", "Redis", "Service", "Simulator", "Worker",
+        "AMQP", "AppStore", "AppleCalls", "CBuild", "Configuration", "Console", "Coordination", "Crypto", "Domain",
+        "Doors", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON",
+        "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Redis", "Service", "Simulator", "Worker",
       ]),
 
     // Beside the tests: what runs, breaks and measures whole fleets. No target above this line needs it.
@@ -191,6 +199,12 @@ let package = Package(
         "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Observability", "RoleSupport",
         "TestSupport",
       ]),
+    tests(
+      "AppleCallsTests",
+      [
+        "AppStore", "AppleCalls", "Coordination", "Crypto", "Domain", "EventLoop", "HTTP", "Observability",
+        "RoleSupport", "TestSupport",
+      ]),
     tests("ImportTests", ["Domain", "DomainSupport", "Import", "JSON"]),
     tests("MessagingTests", ["AMQP", "Crypto", "Domain", "Formats", "JSON", "Messaging"]),
     tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
@@ -204,8 +218,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats", "Gateway",
-        "HTTP", "HTTPServer", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
+        "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
         "Transport",
       ]),
     tests(
@@ -231,7 +245,8 @@ let package = Package(
     tests(
       "ConsoleTests",
       [
-        "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
+        "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport", "EventLoop",
+        "Formats",
         "HTTPServer", "Ledger", "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),

@@ -1,7 +1,10 @@
+import AppStore
+import AppleCalls
 import Configuration
 import Coordination
 import Domain
 public import EventLoop
+import HTTP2
 import Ledger
 import Redis
 public import Service
@@ -16,8 +19,8 @@ public final class Console: Role {
 
   /// Creates a console without starting it.
   ///
-  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; the cause if the file of users cannot be
-  ///   used.
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; `TrustedRoots.Unreadable` when a configured
+  ///   root is no certificate; the cause if the file of users cannot be used.
   public init(_ context: RoleContext) throws {
     let settings = context.settings
     let people = try PeopleFile(context)
@@ -27,12 +30,18 @@ public final class Console: Role {
     let sessions = ConsoleSessions(redis.client, prefix: settings.redis.prefix)
     let health = HealthEndpoints(
       metrics: context.metrics, checks: redis.readiness + ledger.readiness + context.publisherReadiness)
+    let roots = settings.appStore.rootFiles
+    let apple = HTTP2Client(settings.appStore)
+    let orders = OrderLookups(
+      settings.appStore, apple, CallBudgets(redis.client, prefix: settings.redis.prefix),
+      SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)), context.metrics, context.log,
+      now: context.now)
     let api = ConsoleAPI(
-      context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres,
+      context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres, orders,
       ConsoleMetrics(context.metrics))
     services = ServiceGroup([
       // It stops last, and sends the last spans.
-      TraceExporter(context), ledger, redis, ledger.schema, people.chore,
+      TraceExporter(context), ServiceAdapter(stop: { _ in apple.close() }), ledger, redis, ledger.schema, people.chore,
       context.clockChore { try await redis.client.time() },
       // The server listens when everything is there, and is the first to stop.
       ConsoleServer(context, api),

@@ -3,6 +3,7 @@ import Configuration
 import Coordination
 import Domain
 public import EventLoop
+import HTTP2
 import Ledger
 public import Service
 
@@ -36,7 +37,8 @@ public final class Gateway: Role {
       TraceExporter(context),
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so
       // the consumer of replies takes them until the stop.
-      ledger, parts.redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
+      ledger, parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }),
+      ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
       ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.
       secretKeys, keySets, context.clockChore { try await redis.client.time() },

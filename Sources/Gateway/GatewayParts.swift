@@ -1,9 +1,11 @@
 import AMQP
 import AppStore
+import AppleCalls
 import Configuration
 import Coordination
 import Domain
 import EventLoop
+import HTTP2
 import Ledger
 import Messaging
 import Postgres
@@ -32,6 +34,9 @@ struct GatewayParts {
   /// The consumer of replies, which end the waits.
   let replies: AMQPConsumer
   let verifier: SignedDataVerifier
+  /// Asks Apple about order ids, and nothing else.
+  let apple: HTTP2Client
+  let orders: OrderLookups
   let evidence: EvidenceIntake
   let notifications: NotificationIntake
   let metrics: GatewayMetrics
@@ -81,6 +86,10 @@ struct GatewayParts {
     let roots = settings.appStore.rootFiles
     let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
     verifier = SignedDataVerifier(roots: configured ?? .apple)
+    apple = HTTP2Client(settings.appStore)
+    orders = OrderLookups(
+      settings.appStore, apple, CallBudgets(redis.client, prefix: prefix), verifier, context.metrics, context.log,
+      now: context.now)
     evidence = EvidenceIntake(
       roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
     notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)

@@ -33,6 +33,12 @@ struct StoreRenderer {
         SubscriptionsAnswer(
           environment: question.environment.name, bundleId: app.bundleId, appAppleId: app.appAppleId,
           data: groups(purchase, seal, question)))
+    case .orderLookup:
+      let signed = try purchase.history.map { Array("\"\(try sign($0.json, seal))\"".utf8) }
+      return JSONWriter.object { json in
+        json.member("signedTransactions", array: signed)
+        json.member("status", Int64(0))
+      }
     default:
       let signed = try sign(purchase.asked.json, seal)
       return JSONWriter.object { $0.member("signedTransactionInfo", signed) }

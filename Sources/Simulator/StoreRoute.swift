@@ -11,10 +11,12 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
   case consumption
   /// Version 1 of Send Consumption Information.
   case oldConsumption
+  /// Look Up Order ID. Apple documents no address of the sandbox for it.
+  case orderLookup
 
   var method: String {
     switch self {
-    case .transactions, .subscriptions, .history, .testStatus: "GET"
+    case .transactions, .subscriptions, .history, .testStatus, .orderLookup: "GET"
     case .testNotification, .notificationHistory: "POST"
     case .consumption, .oldConsumption: "PUT"
     }
@@ -98,7 +100,7 @@ enum StoreRoute: Equatable, Sendable {
 struct StoreCall: Equatable, Sendable {
   var environment: StoreEnvironment
   var endpoint: StoreEndpoint
-  /// The id as sent: it may be no transaction id at all.
+  /// The id as sent: it may be no transaction id at all. Look Up Order ID has the order's id here.
   var transactionId: String
   var query: [QueryItem]
 
@@ -118,6 +120,7 @@ struct StoreCall: Equatable, Sendable {
     case ("v2", "history") where !isLong: endpoint = .history
     case ("v1", "transactions") where segments[4] == "consumption": endpoint = .oldConsumption
     case ("v2", "transactions") where isLong && segments[4] == "consumption": endpoint = .consumption
+    case ("v1", "lookup") where !isLong && environment == .production: endpoint = .orderLookup
     case ("v1", "notifications") where segments[4] == "test": endpoint = isLong ? .testStatus : .testNotification
     case ("v1", "notifications") where !isLong && segments[4] == "history": endpoint = .notificationHistory
     default: return nil
@@ -137,6 +140,7 @@ struct StoreCall: Equatable, Sendable {
 
   /// The mistake in the parameters, if there is one.
   var failure: StoreFailure? {
+    if endpoint == .orderLookup { return StoreOrder.isForm(transactionId) && query.isEmpty ? nil : .badRequest }
     // The other endpoints check their parameters together with the body.
     guard endpoint.asksForPurchase || endpoint == .consumption || endpoint == .oldConsumption else { return nil }
     guard transactionId.isASCIIDigits(1...20) else { return .invalidTransactionId }

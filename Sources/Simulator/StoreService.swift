@@ -166,7 +166,7 @@ final class StoreService {
     return isNamed && (request.body.isEmpty || request.method != "GET" && isJSON) ? nil : .badRequest
   }
 
-  private func question(_ call: StoreCall, app: Simulator.App, time: Int64) -> StoreQuestion {
+  func question(_ call: StoreCall, app: Simulator.App, time: Int64) -> StoreQuestion {
     var question = StoreQuestion(
       endpoint: call.endpoint, transactionId: call.transactionId, environment: call.environment, app: app,
       statuses: call.statuses, now: time)

@@ -1,12 +1,11 @@
 import AMQP
 import AppStore
+import AppleCalls
 import Configuration
 import Coordination
 import Domain
 import EventLoop
-import HTTP
 import HTTP2
-import HTTPClient
 import Ledger
 import Messaging
 import Observability
@@ -63,8 +62,7 @@ struct WorkerParts {
       publisher, subscribers, ledger.postgres, onConfirm: { [metrics] _ in metrics.events.count() },
       settle: { [commits] in commits.confirm([$0]) })
     places = AppPlaces(context)
-    let configuration = HTTPClientConfiguration(settings.appStore)
-    apple = HTTP2Client(configuration, fallback: HTTPClient(configuration))
+    apple = HTTP2Client(settings.appStore)
     let roots = settings.appStore.rootFiles
     verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: apple, now: context.now),
@@ -116,13 +114,5 @@ extension Commits.Settings {
         context.log.ledgerFailure("a commit failed", error)
       },
       onCommit: { metrics.commits.observe(Double($0)) })
-  }
-}
-
-extension HTTPClientConfiguration {
-  fileprivate init(_ settings: AppStoreSettings) {
-    self.init()
-    caFile = settings.caFile
-    maxConnectionsPerHost = settings.maxConnections
   }
 }

@@ -42,11 +42,12 @@ struct RequestTests {
         .action(.withdraw("0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", CustomerKey(publisherId: 7, id: "42")))
       ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
       (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
+      (["orders"], .order), (["orders.json"], nil), (["orders", "M1"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
 
   @Test func `what changes something is posted`() throws {
-    for path in [["customers", "7", "42", "grants"], ["sign-out"]] {
+    for path in [["customers", "7", "42", "grants"], ["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
     }
     for path in [[], ["customers", "7", "42"], ["style.css"]] {

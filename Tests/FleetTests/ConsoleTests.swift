@@ -155,6 +155,37 @@ struct ConsoleTests {
     }
   }
 
+  @Test func `support finds a purchase by the order id of Apple's receipt`() async throws {
+    try await withConsole { fleet in
+      let ada = try await signIn(fleet, "ada")
+      let form = Form(fleet: fleet, browser: ada)
+      // A search alone asks Apple nothing: the person does.
+      let search = try await ada.get("/find?q=M1000000000001")
+      #expect(search.status == 404 && search.text.contains("Ask Apple"), "\(search.text)")
+      let purchase = try #require(try await ada.get("/find?q=1000000000001").location)
+      let fields = [(name: "order", value: "m1000000000001"), (name: "publisher", value: "1001")]
+      let found = try await form.post("/orders", fields)
+      #expect(found.status == 303 && found.location == purchase, "\(found.text)")
+      let two = [(name: "order", value: "M1000000000001M1100000000009"), (name: "publisher", value: "1001")]
+      let order = try await form.post("/orders", two)
+      #expect(order.status == 200 && order.text.contains("href=\"\(purchase)\""), "\(order.text)")
+      #expect(order.text.contains("1100000000009") && order.text.contains("not known here"))
+      let none = [(name: "order", value: "MK5TTTVWJH"), (name: "publisher", value: "1001")]
+      #expect(try await form.post("/orders", none).status == 404)
+
+      #expect(try await form.post("/orders", [(name: "order", value: "M1/2")]).status == 400)
+      #expect(try await form.post("/orders", fields, []).status == 403)
+      let elsewhere = [(name: "order", value: "M1000000000001"), (name: "publisher", value: "1002")]
+      #expect(try await form.post("/orders", elsewhere).status == 404)
+      let viewer = Form(fleet: fleet, browser: try await signIn(fleet, "vic"))
+      #expect(try await viewer.post("/orders", fields).status == 403)
+      let nobody = Form(fleet: fleet, browser: Browser(fleet: fleet, cookie: ""))
+      #expect(try await nobody.post("/orders", fields).location?.hasPrefix("/sign-in") == true)
+      let labels = #"{endpoint="order-lookup",environment="Production",outcome="ok"}"#
+      #expect(try await fleet.metric("console-1", "countersign_apple_call_duration_seconds_count\(labels)") == 3)
+    }
+  }
+
   private struct Form {
     let fleet: RunningFleet
     let browser: Browser

@@ -22,6 +22,7 @@ PATH = {
     "topic": "inappPurchaseSyncResult", "refundRequestId": "rfr_" + "0" * 32,
     "grantId": "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "synchronizationId": "limits",
     "eventId": "evt_limits", "publisherId": "1001", "applicationUsername": "alice",
+    "orderId": "M1000000000000001",
 }
 # The password of the example of a notification of version 1. A gateway that is checked knows it.
 SHARED_SECRET = "0123456789abcdef0123456789abcdef"

@@ -83,6 +83,19 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     if case .api(let code) = kind { code } else { nil }
   }
 
+  /// The failure as a metric's label: a small closed set.
+  public var label: String {
+    switch kind {
+    case .api(let code): code.name ?? "unknown_code"
+    case .http(let status): "http_\(status / 100)xx"
+    case .unauthorized: "unauthorized"
+    case .rateLimited: "rate_limited"
+    case .transport(let error): error.code.rawValue
+    case .malformedAnswer: "malformed_answer"
+    case .invalidRequest: "invalid_request"
+    }
+  }
+
   public var description: String {
     let cause =
       switch kind {

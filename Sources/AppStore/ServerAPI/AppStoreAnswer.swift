@@ -20,6 +20,9 @@ public struct AppleCorrelation: Hashable, Sendable {
   /// `x-apple-request-uuid`.
   public let requestUUID: String?
 
+  /// Both ids as one text, for a log.
+  public var label: String { [requestUUID, jingleCorrelationKey].compactMap(\.self).joined(separator: " ") }
+
   /// Creates a pair of ids.
   public init(jingleCorrelationKey: String? = nil, requestUUID: String? = nil) {
     self.jingleCorrelationKey = jingleCorrelationKey

@@ -18,11 +18,14 @@ public enum AppStoreEndpoint: String, CaseIterable, Sendable {
   case testNotificationStatus = "test-notification-status"
   /// Send Consumption Information, version 2.
   case consumption
+  /// Look Up Order ID.
+  case orderLookup = "order-lookup"
 
   /// Calls per second that Apple allows one app in production, as documented in 2026; Apple may change it at any time.
   public var productionCallsPerSecond: Int {
     switch self {
     case .transactionInfo, .subscriptionStatuses, .transactionHistory, .notificationHistory, .consumption: 50
+    case .orderLookup: 10
     case .testNotification, .testNotificationStatus: 1
     }
   }

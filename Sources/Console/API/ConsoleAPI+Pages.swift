@@ -13,7 +13,8 @@ extension ConsoleAPI {
     let publishers = context.publishers.all.map(\.id).filter(view.person.sees)
     let hits = try await ConsoleFinder(postgres).find(
       text, among: publishers, FindPage.kinds(of: text, view.person.role))
-    let page = FindPage(view: view, text: text, hits: hits)
+    var page = FindPage(view: view, text: text, hits: hits)
+    if hits.isEmpty { page.question = OrderQuestion(text, view, of: context.publishers.all) }
     if !reader.isJSON, let only = page.only { return ConsoleAnswer.seeOther(only.address) }
     let status = hits.isEmpty && !text.isEmpty && !reader.isJSON ? 404 : 200
     return reader.answer(status, html: page.html, json: page.json)

@@ -1,3 +1,4 @@
+import AppleCalls
 import Configuration
 import Domain
 import EventLoop
@@ -16,6 +17,7 @@ final class ConsoleAPI {
   let signIn: SignIn
   let postgres: PostgresClient
   let holdings: Holdings
+  let orders: OrderLookups
   /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
   let timelines: ConsoleLine
   let metrics: ConsoleMetrics
@@ -26,10 +28,10 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ postgres: PostgresClient,
-    _ metrics: ConsoleMetrics
+    _ orders: OrderLookups, _ metrics: ConsoleMetrics
   ) {
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    self.metrics = metrics
+    (self.orders, self.metrics) = (orders, metrics)
     holdings = Holdings(postgres)
     timelines = ConsoleLine(
       ConsoleTurns.Limits(atOnce: max(1, context.settings.ledger.connections - 1), waiting: 16, ofOwner: 4))
@@ -111,6 +113,10 @@ final class ConsoleAPI {
       case .give(let customer): return try await give(customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
       }
+    case .order:
+      guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }
+      let view = ConsoleView(prefix: prefix, person: person, now: context.now())
+      return try await order(request, ConsoleReader(view: view, isJSON: false))
     }
   }
 

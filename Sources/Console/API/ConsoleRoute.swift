@@ -4,6 +4,8 @@ import Domain
 enum ConsoleRoute: Equatable {
   case page(Page, isJSON: Bool)
   case action(Action)
+  /// A question to Apple about an order id. It is posted, because each takes a call from the app's budget.
+  case order
   case signIn
   case signOut
   case style
@@ -54,6 +56,7 @@ enum ConsoleRoute: Equatable {
       let key = PurchaseKey(
         publisherId: publisher, environment: Environment(ids[1]), originalTransactionId: OriginalTransactionId(ids[2]))
       self = .page(.purchase(key), isJSON: isJSON)
+    case ("orders", 1) where !isJSON: self = .order
     case ("sign-in", 1) where !isJSON: self = .signIn
     case ("sign-out", 1) where !isJSON: self = .signOut
     case ("style.css", 1) where !isJSON: self = .style
@@ -69,6 +72,7 @@ enum ConsoleRoute: Equatable {
     case .page(.purchase, _): "purchase"
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
+    case .order: "order"
     case .signIn: "signIn"
     case .signOut: "signOut"
     case .style: "style"
@@ -80,7 +84,7 @@ enum ConsoleRoute: Equatable {
     switch self {
     case .page, .style: ["GET", "HEAD"]
     case .signIn: ["GET", "HEAD", "POST"]
-    case .signOut, .action: ["POST"]
+    case .signOut, .action, .order: ["POST"]
     }
   }
 

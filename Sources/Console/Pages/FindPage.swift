@@ -8,6 +8,8 @@ struct FindPage {
   /// What the person looks for; empty at first.
   var text = ""
   var hits: [ConsoleHit] = []
+  /// What Apple can be asked, if the text may be an order id.
+  var question: OrderQuestion?
 
   /// What a text may be, by its form. An id is anybody's text, so it may always be a customer or a synchronization.
   static func kinds(of text: String, _ role: ConsoleRole) -> [ConsoleHit.Kind] {
@@ -55,6 +57,7 @@ struct FindPage {
           ("Customer", "the publisher's id of the customer, or the e-mail address"),
           ("Transaction", "Apple's transactionId or originalTransactionId, from the app or from a report"),
           ("Synchronization", "the correlation id of a registration, from the log of an app or of a backend"),
+          ("Order", "the order id in the receipt that Apple sends by e-mail, such as MK5TTTVWJH; Apple is asked"),
           ("Notification", "Apple's notificationUUID"), ("Event", "the id of an event or of a webhook (webhook-id)"),
         ].map { [.text($0.0), .text($0.1)] }),
     ]
@@ -69,6 +72,7 @@ struct FindPage {
           .text(
             "Check that the id is complete: the search is exact, and capitals count. A purchase is here once an app or "
               + "Apple has told about it. You see only the publishers that you may see.")),
+        question?.form(view) ?? .nothing,
       ]
     }
     return [

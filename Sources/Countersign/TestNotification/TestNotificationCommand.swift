@@ -1,11 +1,9 @@
 import AppStore
+import AppleCalls
 import Configuration
 import Domain
 import EventLoop
-import HTTP
 import HTTP2
-import HTTPClient
-import Worker
 
 /// `countersign test-notification`: lets Apple post a test to the URL of App Store Connect, and tells what Apple saw.
 enum TestNotificationCommand {
@@ -32,7 +30,7 @@ enum TestNotificationCommand {
   private static func test(
     _ app: Publisher.App, _ environment: Environment, _ settings: Settings
   ) async -> Int32 {
-    let client = client(settings.appStore)
+    let client = HTTP2Client(settings.appStore)
     defer { client.close() }
     let api = AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: client)
     let credentials = AppCredentials(
@@ -102,12 +100,5 @@ enum TestNotificationCommand {
       return "; the app's key, keyId or issuerId is wrong, or the app was never released"
     }
     return ""
-  }
-
-  @LoopActor
-  private static func client(_ settings: AppStoreSettings) -> HTTP2Client {
-    var configuration = HTTPClientConfiguration()
-    configuration.caFile = settings.caFile
-    return HTTP2Client(configuration, fallback: HTTPClient(configuration))
   }
 }

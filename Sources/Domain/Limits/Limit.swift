@@ -10,6 +10,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case eventWaits = "event_waits"
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
+  case orderLookups = "order_lookups"
 
   /// The limits that a registration may meet.
   public static let ofRegistrations: [Limit] = [.publisherRate, .customerRate, .customerOpen, .publisherOpen]

@@ -116,6 +116,12 @@ final class GatewayAPI {
     RefundAPI(context: context, answers: RefundAnswers(postgres), publisher: caller.publisher)
   }
 
+  func orders(for caller: Caller) -> OrderAPI {
+    OrderAPI(
+      context: context, orders: parts.orders, reader: PurchaseReader(postgres), metrics: parts.metrics,
+      publisher: caller.publisher)
+  }
+
   func audit(for caller: Caller) -> AuditAPI {
     AuditAPI(context: context, log: AuditLog(postgres), publisher: caller.publisher)
   }

@@ -25,6 +25,9 @@ extension Route {
     Route(
       .post, "/purchases/{originalTransactionId}/release", under: "storekit2", "release",
       .publisher(.admin, PurchaseAPI.release)),
+    Route(
+      .get, "/orders/{orderId}", under: "storekit2", "order",
+      .publisher(.read) { gateway, call throws(Problem) in try await gateway.orders(for: call.caller).read(call) }),
     customer(.put, "/{customerId}", .register, CustomerAPI.put),
     customer(.get, "/{customerId}", .read, CustomerAPI.read),
     customer(.delete, "/{customerId}", .admin, CustomerAPI.delete),

@@ -105,4 +105,5 @@ package struct PathParameter: Sendable, Hashable {
   static let publisherId = Self("publisherId")
   static let refundRequestId = Self("refundRequestId")
   static let grantId = Self("grantId")
+  static let orderId = Self("orderId")
 }

@@ -35,6 +35,7 @@ extension Life {
 
   private func write(_ transaction: LifeTransaction, to json: inout JSONWriter) {
     json.member("transactionId", transaction.id)
+    json.member("orderId", StoreOrder.id(of: transaction.id))
     json.member("productId", transaction.productId)
     json.member("purchaseDate", transaction.purchaseDate)
     json.member("expiresDate", transaction.expiresDate)

@@ -9,6 +9,7 @@ extension StoreService {
     do throws(StoreFailure) {
       switch call.endpoint {
       case .transactions, .subscriptions, .history: return nil
+      case .orderLookup: return order(call, of: app, now: now)
       case .notificationHistory: return StoreDecision(.body(try history(call, request, of: app, now: now)))
       case .testNotification: return StoreDecision(.body(try test(call, of: app, now: now)))
       case .testStatus: return StoreDecision(.body(try status(ofTest: call, of: app)))

@@ -119,23 +119,3 @@ extension PurchaseVerification {
     }
   }
 }
-
-extension AppleCorrelation {
-  /// Apple's ids of a call, for its support.
-  var label: String { [requestUUID, jingleCorrelationKey].compactMap(\.self).joined(separator: " ") }
-}
-
-extension AppStoreAPIError {
-  /// The failure as a metric's label: a small closed set.
-  var label: String {
-    switch kind {
-    case .api(let code): code.name ?? "unknown_code"
-    case .http(let status): "http_\(status / 100)xx"
-    case .unauthorized: "unauthorized"
-    case .rateLimited: "rate_limited"
-    case .transport(let error): error.code.rawValue
-    case .malformedAnswer: "malformed_answer"
-    case .invalidRequest: "invalid_request"
-    }
-  }
-}

@@ -55,6 +55,15 @@ struct OpenAPIPurchaseTests {
     #expect(try names(one, "access") == documented("Access"))
   }
 
+  @Test func `an order`() throws {
+    let order = Order(
+      id: "M1", app: "a", transactions: full.transactions.values.map(\.self), purchases: [full.key: full])
+    let answer = order.json(Given.publisher([Offer(id: "S1", productIds: ["monthly"])]), now: Given.now)
+    #expect(try names(answer) == documented("Order"))
+    #expect(try names(answer, "transactions") == documented("OrderTransaction"))
+    #expect(try names(answer, "transactions", "purchase").isSubset(of: documented("KnownPurchase")))
+  }
+
   @Test func entitlements() throws {
     let subscription = Given.purchase(Given.transaction(), renewal: Given.renewal())
     let answer = EntitlementsAnswer(

@@ -186,7 +186,7 @@ struct SimulatorNotificationCallTests {
 
 extension RunningSimulator {
   /// Makes a call with a body, as a worker does.
-  fileprivate func send(
+  func send(
     _ method: String, _ endpoint: String, _ body: String = "", type: String? = "application/json"
   ) async throws -> HTTPClientResponse {
     var headers = [("accept", "application/json"), ("authorization", "Bearer \(try Token().signed(with: key))")]
@@ -198,7 +198,7 @@ extension RunningSimulator {
   }
 
   /// The workers' own client of the App Store Server API.
-  fileprivate func api() -> (AppStoreServerAPI, AppCredentials, HTTP2Client) {
+  func api() -> (AppStoreServerAPI, AppCredentials, HTTP2Client) {
     var configuration = AppStoreServerAPI.Configuration()
     configuration.productionURL = url("/production")
     configuration.sandboxURL = url("/sandbox")

@@ -1,0 +1,108 @@
+import AppleCalls
+import Domain
+import Formats
+
+/// What Apple says about an order id.
+struct OrderPage {
+  let view: ConsoleView
+  let id: OrderId
+  let publisherId: Int64
+  let reply: OrderReply
+  /// Those of the order's purchases that are here.
+  var known: [PurchaseKey: Purchase] = [:]
+
+  /// The keys of the order's purchases, each once.
+  static func purchases(of reply: OrderReply, _ publisherId: Int64) -> [PurchaseKey] {
+    guard case .found(_, let transactions) = reply else { return [] }
+    var keys: [PurchaseKey] = []
+    for facts in transactions where !keys.contains(key(of: facts, publisherId)) {
+      keys.append(key(of: facts, publisherId))
+    }
+    return keys
+  }
+
+  private static func key(of facts: TransactionFacts, _ publisherId: Int64) -> PurchaseKey {
+    PurchaseKey(
+      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
+  }
+
+  /// The page of the only purchase of the order; `nil` if there is none or more than one, or if it is not here.
+  var only: Link? {
+    let keys = Self.purchases(of: reply, publisherId)
+    guard keys.count == 1, known[keys[0]] != nil else { return nil }
+    return view.link(to: keys[0])
+  }
+
+  var status: Int {
+    switch reply {
+    case .found: 200
+    case .unknown: 404
+    case .failed(.busy): 429
+    case .failed: 503
+    }
+  }
+
+  /// The seconds after which the person may ask again; `nil` if asking again does not help.
+  var retryAfter: Int? {
+    switch reply {
+    case .found, .unknown: nil
+    case .failed(.busy(let wait)): max(1, Int(clamping: wait.components.seconds.adding(1)))
+    case .failed: 5
+    }
+  }
+
+  var html: String { Layout.page("Order \(id)", view, search: id.text, content) }
+
+  private var content: [HTML] {
+    switch reply {
+    case .found(let app, let transactions) where transactions.isEmpty:
+      return message(
+        "Apple knows the order, without a purchase", "The order has nothing that was bought in the app \(app).")
+    case .found(let app, let transactions): return [title("Order of Apple's"), table(app, transactions), hint]
+    case .unknown:
+      return message(
+        "Apple knows no such order",
+        "None of the publisher's apps has an order of this id. Check each letter; or the receipt is for another app.")
+    case .failed(.busy):
+      return message(
+        "Too many questions to Apple", "The calls that Apple allows for order ids are used up. Ask again in a moment.")
+    case .failed(.away(let app)):
+      return message("Apple did not answer", "The call for the app \(app) failed. Ask again in a moment.")
+    case .failed(.keyRefused(let app)):
+      return message(
+        "Apple refuses the key", "Tell an operator that privateKeyFile, keyId or issuerId of the app \(app) is wrong.")
+    case .failed(.unverified(let app)):
+      return message(
+        "Apple's answer cannot be used", "The answer for the app \(app) does not have Apple's form or signature.")
+    }
+  }
+
+  private func title(_ text: String) -> HTML { .element(.h1, [], [.text(text)]) }
+
+  private func message(_ title: String, _ text: String) -> [HTML] {
+    [self.title(title), .p(.code(id.text), class: "lead"), .p(.text(text))]
+  }
+
+  private func table(_ app: BundleId, _ transactions: [TransactionFacts]) -> HTML {
+    .table(
+      "Bought in \(app) with the order \(id)", ["Transaction", "Product", "Bought", "Taken back", "Purchase here"],
+      transactions.map { facts in
+        let key = Self.key(of: facts, publisherId)
+        return [
+          .code(facts.transactionId.text), .text(facts.productId.text), view.time(facts.purchaseDate),
+          view.time(facts.revocationDate, otherwise: "no"),
+          known[key] == nil
+            ? .span("not known here", class: "none")
+            : .link(view.link(to: key), key.originalTransactionId.text),
+        ]
+      })
+  }
+
+  private var hint: HTML {
+    guard Self.purchases(of: reply, publisherId).contains(where: { known[$0] == nil }) else { return .nothing }
+    return .p(
+      .text(
+        "A purchase that is not known here gives no access: the app has not registered it. Ask the customer to restore "
+          + "purchases in the app."))
+  }
+}
