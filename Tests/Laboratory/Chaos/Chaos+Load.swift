@@ -33,10 +33,11 @@ extension Chaos {
       let id = "s\(number)"
       untold.insert(id)
       unanswered += 1
-      pending.append(Task { @LoopActor in
-        await self.register(id, transaction, gateway)
-        self.unanswered -= 1
-      })
+      pending.append(
+        Task { @LoopActor in
+          await self.register(id, transaction, gateway)
+          self.unanswered -= 1
+        })
     }
     for task in pending { await task.value }
     guard held > .seconds(1) else { return }

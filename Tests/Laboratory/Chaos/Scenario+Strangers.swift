@@ -111,7 +111,9 @@ extension Chaos {
     guard let answer = try? await fleet.send("GET", "http://\(fleet.roles[gateway]!.address)/metrics") else {
       return "\(gateway) does not answer"
     }
-    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix(name) && !$0.contains("_bucket") }
+    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n").filter {
+      $0.hasPrefix(name) && !$0.contains("_bucket")
+    }
     return "\(gateway) has counted \(lines.map { $0.dropFirst(name.count) })"
   }
 }
