@@ -148,7 +148,7 @@ struct RouteTests {
         "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
-        "iaptic_subscription", "notifications", "consent", "refund_requests", "grants",
+        "iaptic_subscription", "notifications", "consent", "refund_requests", "grants", "order",
       ])
   }
 
