@@ -60,7 +60,7 @@ public final class OrderLookups {
     publisher.apps.filter { $0.environments.contains(.production) }
   }
 
-  /// Asks about an order in the publisher's apps, one after the other, until one has it.
+  /// Asks about an order in the publisher's apps, one after the other, until one has it or Apple does not answer.
   ///
   /// - Throws: `RedisError` if the budget cannot be asked.
   public func find(_ orderId: OrderId, of publisher: Publisher) async throws -> OrderReply {
@@ -69,6 +69,8 @@ public final class OrderLookups {
       let reply = try await find(orderId, in: app)
       replies.append(reply)
       if case .found = reply { break }
+      // All apps have one Apple. The next one would hold the caller, and its connection, as long again.
+      if case .failed(.away) = reply { break }
     }
     return .joined(replies)
   }

@@ -46,8 +46,11 @@ extension ImportFile {
 
   private static func customer(_ members: borrowing JSONObject) throws -> Customer? {
     guard try members.bool("isRegistered") == true else { return nil }
+    let (id, email) = (CustomerId(try members.requiredString("customerId")), try members.string("email"))
+    // An export has nothing else. But somebody may have written the file, and the ledger must never refuse a line.
+    guard id.isValid, email.map({ isText($0, atMost: 254) }) ?? true else { throw Unusable() }
     return Customer(
-      id: CustomerId(try members.requiredString("customerId")), email: try members.string("email"),
+      id: id, email: email,
       appAccountToken: try members.string("appAccountToken").flatMap(AppAccountToken.canonical))
   }
 
@@ -87,6 +90,7 @@ extension ImportFile {
         ImportProblem(
           line: lines, "the export is not whole: it has no line end", "go on with countersign export --resume"))
     }
+    problems += crowdedCustomers()
     let unowned = rows.indices.filter { rows[$0].customerId == Self.noOwner }
     exported.unowned = unowned.count
     rows.remove(Set(unowned))
@@ -122,17 +126,40 @@ extension ImportFile {
       let end = try time(members.requiredString("expiresAt"))
     else { throw Unusable() }
     let customer = CustomerId(try members.requiredString("customerId"))
-    guard customer.isValid else { throw Unusable() }
+    let (offer, note) = (try members.requiredString("offerId"), try members.string("note"))
+    guard customer.isValid, isText(offer, atMost: longestOffer),
+      note.map({ isText($0, atMost: Grant.longestNote) }) ?? true
+    else { throw Unusable() }
     if try members.string("withdrawnAt") ?? members.string("endedAt") != nil { return (id, nil) }
     let grant = Grant(
       id: id, customer: CustomerKey(publisherId: 0, id: customer),
-      offerId: OfferId(try members.requiredString("offerId")), reason: reason, note: try members.string("note"),
-      createdAt: created, endsAt: end)
+      offerId: OfferId(offer), reason: reason, note: note, createdAt: created, endsAt: end)
     return (id, ExportedGrant(line, grant))
   }
 
   /// A value that no export has.
   private struct Unusable: Error {}
+
+  /// The most characters of an offer's id, and the most open grants of one customer: the largest values that a
+  /// publisher's file and `gateway.limits` allow.
+  private static let (longestOffer, mostOpenGrants) = (256, 1000)
+
+  /// Whether a text has some characters, and not too many. PostgreSQL keeps no NUL.
+  private static func isText(_ text: String, atMost most: Int) -> Bool {
+    (1...most).contains(text.unicodeScalars.count) && !text.utf8.contains(0)
+  }
+
+  /// Whoever reads a customer's access reads all of its open grants.
+  private func crowdedCustomers() -> [ImportProblem] {
+    Dictionary(grouping: exported.grants.values) { $0.grant(of: 0).customer.id }
+      .filter { $0.value.count > Self.mostOpenGrants }.values.compactMap { grants in
+        grants.map(\.line).max().map {
+          ImportProblem(
+            line: $0, "is the last of \(grants.count) open grants of one customer",
+            "withdraw grants until there are \(Self.mostOpenGrants), and export the publisher again")
+        }
+      }.sorted { $0.line < $1.line }
+  }
 
   private mutating func keepExported(_ grant: (id: GrantId, open: ExportedGrant?)) {
     exported.grants[grant.id] = grant.open

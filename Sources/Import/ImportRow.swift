@@ -56,8 +56,13 @@ public struct ImportProblem: Error, Sendable, Equatable, CustomStringConvertible
   public let remedy: String
 
   /// Creates a problem.
+  ///
+  /// - Parameter cause: may have texts of the file. Its control characters are replaced: a terminal would obey them.
   public init(line: Int, _ cause: String, _ remedy: String) {
-    (self.line, self.cause, self.remedy) = (line, cause, remedy)
+    (self.line, self.remedy) = (line, remedy)
+    self.cause = String(
+      String.UnicodeScalarView(
+        cause.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{fffd}" : $0 }))
   }
 
   public var description: String { "line \(line): \(cause); \(remedy)" }

@@ -98,6 +98,14 @@ struct OrderLookupsTests {
     #expect(metrics.text().contains(line))
   }
 
+  @Test func `while Apple does not answer, it is asked for one app`() async throws {
+    apple.answers["a"] = error(.http(500))
+    apple.answers["b"] = .success(OrderLookupResponse(.valid))
+    let apps = try [OrderReplyTests.app("a"), OrderReplyTests.app("b")]
+    #expect(try await find(apps) == .failed(.away("a")))
+    #expect(apple.asked == ["a"])
+  }
+
   @Test func `other failures pause nobody`() async throws {
     for kind in [AppStoreAPIError.Kind.unauthorized, .http(500), .malformedAnswer] {
       apple.answers["a"] = error(kind)

@@ -80,4 +80,39 @@ struct ImportExportTests {
         == [2, 3, 4, 5].map { "\($0) is no line of an export" })
     #expect(read([begin, purchase("1", "ann"), "\u{0}"]).rows.isEmpty)
   }
+
+  @Test func `what the ledger would refuse is refused before it`() {
+    func customer(_ id: String, _ more: String = "") -> String {
+      #"{"kind":"customer","customerId":"\#(id)","isRegistered":true,"access":[]\#(more)}"#
+    }
+    let long = String(repeating: "a", count: 501)
+    let wrong = [
+      customer(#"a\u0000"#), customer(""), customer("erased:x"), customer(#"a\nb"#), customer(long),
+      customer("ann", #","email":"a\u0000@b""#), customer("ann", #","email":"\#(long)@b""#),
+      grant(1, #","note":"\#(long)""#), grant(1, #","note":"\u0000""#), grant(1, #","note":"""#),
+    ]
+    let file = read([begin] + wrong + [end])
+    #expect(file.problems.map(\.line) == Array(2...11))
+    #expect(file.exported.customers == 0 && file.exported.grants.isEmpty)
+    for line in wrong { #expect(ImportFile.exportedCustomer(Array(line.utf8)) == nil) }
+  }
+
+  @Test func `one customer has no crowd of grants`() {
+    func grant(_ number: Int) -> String {
+      let id = "00000000-0000-4000-8000-00000000\(1000 + number)"
+      return self.grant(1).replacing("00000000-0000-4000-8000-000000000001", with: id)
+    }
+    let most = (0..<1000).map(grant)
+    #expect(read([begin] + most + [end]).problems == [])
+    let crowded = read([begin] + most + [grant(1000), end])
+    #expect(crowded.problems.map(\.line) == [1002])
+    #expect(crowded.problems.first?.cause == "is the last of 1001 open grants of one customer")
+  }
+
+  @Test func `a cause shows what no terminal obeys`() {
+    let file = ImportFile(preset: .plain, verifier: NoSignatures()) { nil }
+    #expect(file.problems.count == 1)
+    let problem = ImportProblem(line: 1, "the column \u{1b}[2Ja\nline 2: b stands twice", "remove one")
+    #expect(problem.cause == "the column \u{fffd}[2Ja\u{fffd}line 2: b stands twice")
+  }
 }
