@@ -27,21 +27,27 @@ public final class Reevaluation {
   /// again, not more often than it reads the publishers' files.
   ///
   /// - Parameter publish: publishes the events of a commit.
-  /// - Throws: `PostgresError`, or the error of `publish`. The next call goes on.
+  /// - Throws: `PostgresError`, or the error of `publish`; ``UnreadableRecord`` after all other publishers had their
+  ///   turn. The next call goes on.
   public func run(_ publishers: Publishers, publish: @LoopActor (consuming Told) async throws -> Void) async throws {
     var window = LookWindow()
     var isLast = false
+    var unreadable: UnreadableRecord?
     while !isLast {
       let next = window.next(of: publishers.all)
       isLast = next.isLast
-      try await run(next.part, publish: publish)
+      let found = try await run(next.part, publish: publish)
+      unreadable = unreadable ?? found
     }
+    if let unreadable { throw unreadable }
   }
 
+  /// - Returns: the first row that cannot be read. Only its publisher stops there: the others go on.
   private func run(
     _ publishers: ArraySlice<Publisher>, publish: @LoopActor (consuming Told) async throws -> Void
-  ) async throws {
+  ) async throws -> UnreadableRecord? {
     let kept = try await keptRules(publishers)
+    var unreadable: UnreadableRecord?
     for publisher in publishers {
       let (own, rules) = (publisher.rulesSHA256, kept[publisher.id])
       switch watch.look(publisher.id, own: own, kept: rules?.sha256, isOpen: rules?.isOpen ?? false) {
@@ -51,11 +57,16 @@ public final class Reevaluation {
           PostgresQuery(.beginEvaluation, [.int64(publisher.id), .bytes(own), .bytes(rules?.sha256)]))
       case .proceed: break
       }
-      while let events = try await evaluateBatch(of: publisher, own) {
-        if !events.isEmpty { try await publish(Told(events)) }
-        try Task.checkCancellation()
+      do {
+        while let events = try await evaluateBatch(of: publisher, own) {
+          if !events.isEmpty { try await publish(Told(events)) }
+          try Task.checkCancellation()
+        }
+      } catch let error as UnreadableRecord {
+        unreadable = unreadable ?? error
       }
     }
+    return unreadable
   }
 
   private struct KeptRules {

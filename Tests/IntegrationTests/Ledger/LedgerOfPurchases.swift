@@ -59,10 +59,13 @@ struct LedgerOfPurchases {
       signedDate: Self.now - Self.day, payloadSHA256: SHA256.hash(Array("\(transaction) \(days)".utf8)))
     let evidence = Evidence(.transaction(facts), source: .serverAPI, signedHeader: [1], payload: [2], signature: [3])
     let job = Job(
-      synchronizationId: id ?? "\(original)-\(transaction)-\(environment)", publisherId: 7, customerId: customer,
+      synchronizationId: id ?? "\(original)-\(transaction)-\(environment)", publisherId: publisher.id,
+      customerId: customer,
       transactionId: TransactionId(transaction), kind: job, registeredAt: Self.now)
+    let key = PurchaseKey(
+      publisherId: publisher.id, environment: environment, originalTransactionId: OriginalTransactionId(original))
     return try await commits.finalize(
-      FinalizationRequest(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher)
+      FinalizationRequest(job, .evidence(key, [evidence]), publisher: publisher)
     ).taken()
   }
 

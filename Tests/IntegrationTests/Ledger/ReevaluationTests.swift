@@ -104,6 +104,38 @@ struct ReevaluationTests {
     }
   }
 
+  @Test func `a row that cannot be read stops its publisher only`() async throws {
+    func other(_ offers: [OfferId: [ProductId]]) -> Publisher {
+      Publisher(
+        id: 8, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
+        offers: OfferCatalog(offers.map { Offer(id: $0.key, productIds: $0.value) }), sandboxAccess: .everybody,
+        webhooks: [])
+    }
+    try await Given.with { ledger in
+      try await ledger.register("1", for: "c1", publisher: before)
+      try await ledger.register("2", for: "d1", publisher: other(["S1": ["monthly"]]))
+      let worker = reevaluation(ledger)
+      try await worker.run(Publishers([before, other(["S1": ["monthly"]])])) { _ = $0.takeEvents() }
+      _ = try await ledger.postgres.run(
+        """
+        INSERT INTO grants (publisher_id, id, customer_id, offer_id, reason, created_at, ends_at, due_at)
+        VALUES (7, '00000000-0000-4000-8000-000000000001', 'c1', 'S2', 'later', to_timestamp(0), to_timestamp(9e9),
+          to_timestamp(9e9))
+        """)
+      let publishers = Publishers([after, other(["S2": ["monthly"]])])
+      var told: [Event] = []
+      try await worker.run(publishers) { told += $0.takeEvents() }
+      #expect(told.isEmpty, "a difference must be there twice")
+      for _ in 1...2 {
+        await #expect(throws: UnreadableRecord.self) { try await worker.run(publishers) { told += $0.takeEvents() } }
+      }
+      #expect(Set(told.map(\.publisherId)) == [8] && told.count == 2)
+      _ = try await ledger.postgres.run("UPDATE grants SET reason = 'promo'")
+      try await worker.run(publishers) { told += $0.takeEvents() }
+      #expect(Set(told.map(\.publisherId)) == [7, 8])
+    }
+  }
+
   @Test func `two workers do not do the same`() async throws {
     try await Given.with { ledger in
       try await fill(ledger)
