@@ -81,8 +81,7 @@ public final class OrderLookups {
       bundleId: app.bundleId, environment: .production,
       budgets: [CallBudget(endpoint: Self.endpoint.rawValue, perSecond: perSecond)])
     if case .wait(let wait) = try await dependencies.takeCall(place) { return .failed(.busy(wait)) }
-    let credentials = AppCredentials(
-      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+    let credentials = AppCredentials(app)
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       let answer = try await dependencies.ask(orderId, credentials)

@@ -11,6 +11,11 @@ public enum OrderReply: Sendable, Equatable {
   /// Nobody knows yet whether there is such an order.
   case failed(OrderObstacle)
 
+  /// The transactions of the order; none without an order.
+  public var transactions: [TransactionFacts] {
+    if case .found(_, let transactions) = self { transactions } else { [] }
+  }
+
   /// Decides what a call without an answer means.
   ///
   /// - Parameter now: milliseconds since 1970.

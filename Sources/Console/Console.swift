@@ -30,11 +30,10 @@ public final class Console: Role {
     let sessions = ConsoleSessions(redis.client, prefix: settings.redis.prefix)
     let health = HealthEndpoints(
       metrics: context.metrics, checks: redis.readiness + ledger.readiness + context.publisherReadiness)
-    let roots = settings.appStore.rootFiles
     let apple = HTTP2Client(settings.appStore)
     let orders = OrderLookups(
       settings.appStore, apple, CallBudgets(redis.client, prefix: settings.redis.prefix),
-      SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)), context.metrics, context.log,
+      SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple), context.metrics, context.log,
       now: context.now)
     let api = ConsoleAPI(
       context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres, orders,

@@ -83,15 +83,14 @@ struct GatewayParts {
       queue: topology.replies(to: waits.name), prefetch: 1000, probe: AMQPProbe(queue: topology.probe),
       onChange: context.observer(of: "replies"), declare: { try await topology.declareReplies(to: waits.name, on: $0) },
       handler: { waits.take($0) })
-    let roots = settings.appStore.rootFiles
-    let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
-    verifier = SignedDataVerifier(roots: configured ?? .apple)
+    let roots = try TrustedRoots.named(settings.appStore.rootFiles)
+    verifier = SignedDataVerifier(roots: roots ?? .apple)
     apple = HTTP2Client(settings.appStore)
     orders = OrderLookups(
       settings.appStore, apple, CallBudgets(redis.client, prefix: prefix), verifier, context.metrics, context.log,
       now: context.now)
     evidence = EvidenceIntake(
-      roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
+      roots: roots, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
     notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)
     metrics = GatewayMetrics(
       context.metrics, routes, waiting: { Double(waits.count) },

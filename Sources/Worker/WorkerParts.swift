@@ -63,10 +63,9 @@ struct WorkerParts {
       settle: { [commits] in commits.confirm([$0]) })
     places = AppPlaces(context)
     apple = HTTP2Client(settings.appStore)
-    let roots = settings.appStore.rootFiles
     verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: apple, now: context.now),
-      verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
+      verifier: SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple),
       budget: budgets, now: context.now, metrics: metrics)
     let turns = Turns(redis.client, prefix: prefix)
     jobs = JobRun.Dependencies(

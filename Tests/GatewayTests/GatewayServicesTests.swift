@@ -28,11 +28,7 @@ struct GatewayServicesTests {
 
   @Test(.timeLimit(.minutes(2)), arguments: ServiceStress.scenarios)
   func `every service takes every order of start, close and stop`(steps: [ServiceStress.Step]) async throws {
-    // All of them at once: one of them waits for the ledger for some seconds.
-    let running = try gateway().services.services.map { service in
-      Task { @LoopActor in try await ServiceStress.run(service, steps) }
-    }
-    for task in running { try await task.value }
+    try await ServiceStress.run(try gateway().services.services, steps)
   }
 
   @Test(.timeLimit(.minutes(2))) func `a gateway starts without its servers, and stops`() async throws {

@@ -23,6 +23,11 @@ public struct AppCredentials: Sendable, CustomStringConvertible {
     self.key = key
   }
 
+  /// Those of a publisher's app.
+  public init(_ app: Publisher.App) {
+    self.init(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+  }
+
   /// Everything but the key.
   public var description: String { "\(bundleId) (issuer \(issuerId), key \(keyId))" }
 }

@@ -37,6 +37,11 @@ public struct TrustedRoots: Sendable {
     return TrustedRoots(certificates)
   }()
 
+  /// Reads the files that a person has named; `nil` for none, and then Apple's own roots count.
+  public static func named(_ files: [String]) throws(Unreadable) -> TrustedRoots? {
+    files.isEmpty ? nil : try TrustedRoots(files: files)
+  }
+
   /// Reads files that replace the built-in roots. Each file holds one DER certificate, or PEM with one or more.
   public init(files: [String]) throws(Unreadable) {
     var certificates: [Certificate] = []

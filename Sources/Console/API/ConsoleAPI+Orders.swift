@@ -17,7 +17,7 @@ extension ConsoleAPI {
     }
     let reply = try await orders.find(id, of: publisher)
     context.log.info("asked Apple about an order at the console", ["publisherId": .int(publisher.id)])
-    let keys = OrderPage.purchases(of: reply, publisher.id)
+    let keys = reply.transactions.purchases(of: publisher.id)
     let known = keys.isEmpty ? [:] : try await PurchaseReader(postgres).purchases(keys)
     let page = OrderPage(view: reader.view, id: id, publisherId: publisher.id, reply: reply, known: known)
     if let only = page.only { return ConsoleAnswer.seeOther(only.address) }

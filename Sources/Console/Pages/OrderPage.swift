@@ -11,24 +11,11 @@ struct OrderPage {
   /// Those of the order's purchases that are here.
   var known: [PurchaseKey: Purchase] = [:]
 
-  /// The keys of the order's purchases, each once.
-  static func purchases(of reply: OrderReply, _ publisherId: Int64) -> [PurchaseKey] {
-    guard case .found(_, let transactions) = reply else { return [] }
-    var keys: [PurchaseKey] = []
-    for facts in transactions where !keys.contains(key(of: facts, publisherId)) {
-      keys.append(key(of: facts, publisherId))
-    }
-    return keys
-  }
-
-  private static func key(of facts: TransactionFacts, _ publisherId: Int64) -> PurchaseKey {
-    PurchaseKey(
-      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
-  }
+  private var purchases: [PurchaseKey] { reply.transactions.purchases(of: publisherId) }
 
   /// The page of the only purchase of the order; `nil` if there is none or more than one, or if it is not here.
   var only: Link? {
-    let keys = Self.purchases(of: reply, publisherId)
+    let keys = purchases
     guard keys.count == 1, known[keys[0]] != nil else { return nil }
     return view.link(to: keys[0])
   }
@@ -87,7 +74,7 @@ struct OrderPage {
     .table(
       "Bought in \(app) with the order \(id)", ["Transaction", "Product", "Bought", "Taken back", "Purchase here"],
       transactions.map { facts in
-        let key = Self.key(of: facts, publisherId)
+        let key = facts.purchase(of: publisherId)
         return [
           .code(facts.transactionId.text), .text(facts.productId.text), view.time(facts.purchaseDate),
           view.time(facts.revocationDate, otherwise: "no"),
@@ -99,7 +86,7 @@ struct OrderPage {
   }
 
   private var hint: HTML {
-    guard Self.purchases(of: reply, publisherId).contains(where: { known[$0] == nil }) else { return .nothing }
+    guard purchases.contains(where: { known[$0] == nil }) else { return .nothing }
     return .p(
       .text(
         "A purchase that is not known here gives no access: the app has not registered it. Ask the customer to restore "

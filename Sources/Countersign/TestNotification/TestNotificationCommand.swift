@@ -33,8 +33,7 @@ enum TestNotificationCommand {
     let client = HTTP2Client(settings.appStore)
     defer { client.close() }
     let api = AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: client)
-    let credentials = AppCredentials(
-      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+    let credentials = AppCredentials(app)
     do throws(AppStoreAPIError) {
       let asked = try await api.requestTestNotification(in: environment, for: credentials).body
       guard let token = asked.testNotificationToken, !token.isEmpty else {

@@ -46,7 +46,7 @@ struct OfflineVerification {
   private let receipts: ReceiptVerifier
 
   init(rootFiles: [String]) throws {
-    let roots = rootFiles.isEmpty ? nil : try TrustedRoots(files: rootFiles)
+    let roots = try TrustedRoots.named(rootFiles)
     signedData = SignedDataVerifier(roots: roots ?? .apple)
     receipts = ReceiptVerifier(roots: roots ?? .appleForReceipts)
   }

@@ -54,9 +54,7 @@ public struct Evidence: Sendable, Equatable {
   /// The purchase that the piece is about.
   public func key(of publisherId: Int64) -> PurchaseKey {
     switch facts {
-    case .transaction(let facts):
-      PurchaseKey(
-        publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
+    case .transaction(let facts): facts.purchase(of: publisherId)
     case .renewalInfo(let facts, _):
       PurchaseKey(
         publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)

@@ -14,16 +14,10 @@ public struct OrderId: Identifier {
   ///
   /// The id goes into a path unescaped: an id with a slash or a question mark would become another call.
   public init?(written text: String) {
-    guard (1...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy(Self.isLetterOrDigit) else { return nil }
-    self.init(String(decoding: text.utf8.map { Self.isSmall($0) ? $0 & 0xdf : $0 }, as: UTF8.self))
+    guard (1...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIILetterOrDigit) else { return nil }
+    self.init(String(decoding: text.utf8.map { $0.isASCIILetter ? $0 & 0xdf : $0 }, as: UTF8.self))
   }
 
   /// Whether Apple may have given the id, in the form in which Apple writes it.
   public var isValid: Bool { OrderId(written: text) == self }
-
-  private static func isSmall(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    byte.isASCIIDigit || isSmall(byte | 0x20)
-  }
 }

@@ -10,21 +10,6 @@ struct Order {
   /// Those of the transactions that are known here.
   let purchases: [PurchaseKey: Purchase]
 
-  /// The keys of the purchases that transactions belong to, each once.
-  static func purchases(of transactions: [TransactionFacts], _ publisherId: Int64) -> [PurchaseKey] {
-    var keys: [PurchaseKey] = []
-    for facts in transactions {
-      let key = key(of: facts, publisherId)
-      if !keys.contains(key) { keys.append(key) }
-    }
-    return keys
-  }
-
-  private static func key(of facts: TransactionFacts, _ publisherId: Int64) -> PurchaseKey {
-    PurchaseKey(
-      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
-  }
-
   /// The order as JSON. The members stand in the order of their names.
   ///
   /// - Parameter now: milliseconds since 1970.
@@ -34,7 +19,7 @@ struct Order {
       writer.member("bundleId", app)
       writer.member("orderId", id)
       writer.member("transactions", transactions) { facts, writer in
-        let purchase = purchases[Self.key(of: facts, publisher.id)]
+        let purchase = purchases[facts.purchase(of: publisher.id)]
         writer.member("environment", facts.environment)
         writer.time("expiresDate", facts.expiresDate)
         writer.member("isKnown", purchase != nil)

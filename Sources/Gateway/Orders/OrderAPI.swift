@@ -24,9 +24,7 @@ struct OrderAPI {
       if case .failed(.busy) = reply { metrics.limited(.orderLookups, publisher.id) }
       throw .order(reply, in: OrderLookups.apps(of: publisher))
     }
-    let known = try await context.asking {
-      try await reader.purchases(Order.purchases(of: transactions, publisher.id))
-    }
+    let known = try await context.asking { try await reader.purchases(transactions.purchases(of: publisher.id)) }
     let order = Order(id: id, app: app, transactions: transactions, purchases: known)
     return jsonResponse(200, written: order.json(publisher, now: context.now()))
   }

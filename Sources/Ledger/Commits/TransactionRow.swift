@@ -28,10 +28,7 @@ struct TransactionRow: ReadableRecord, FactsRecord {
   }
 
   /// The purchase that has the transaction.
-  var key: PurchaseKey {
-    PurchaseKey(
-      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
-  }
+  var key: PurchaseKey { facts.purchase(of: publisherId) }
 
   /// The lock of the purchase guards its transactions. A first grant stays for ever.
   static let upsert = table.upsert("upsert transactions")

@@ -82,10 +82,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
   }
 
   /// The key.
-  var key: PurchaseKey {
-    PurchaseKey(
-      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
-  }
+  var key: PurchaseKey { facts.purchase(of: publisherId) }
 
   /// Makes the purchase.
   ///

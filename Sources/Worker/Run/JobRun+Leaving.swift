@@ -32,6 +32,16 @@ extension JobRun {
   /// The causes that can put a job off before it runs.
   private static let withoutRun: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
 
+  /// Keeps a job that waits for long in the ledger too: Redis and the broker may each lose it meanwhile.
+  func keepInLedger(_ wait: Duration) async {
+    guard wait > .seconds(30) else { return }
+    do {
+      try await dependencies.ledger.postpone(job, until: now + Int64(wait.wholeMilliseconds))
+    } catch {
+      log.warning("the ledger does not keep the waiting job", ["cause": .failure(error)])
+    }
+  }
+
   /// Puts a job off again that has not waited long enough behind one delay queue.
   func goOn(_ delay: JobDelayQueue) async {
     await publish(attempt, delay, isUntried: true, copy: JobMessage.copy(received.delivery))

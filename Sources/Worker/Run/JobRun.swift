@@ -389,16 +389,6 @@ final class JobRun {
     received.acknowledge()
   }
 
-  /// Keeps a job that waits for long in the ledger too: Redis and the broker may each lose it meanwhile.
-  private func keepInLedger(_ wait: Duration) async {
-    guard wait > .seconds(30) else { return }
-    do {
-      try await dependencies.ledger.postpone(job, until: now + Int64(wait.wholeMilliseconds))
-    } catch {
-      log.warning("the ledger does not keep the waiting job", ["cause": .failure(error)])
-    }
-  }
-
   /// The time since the registration.
   private var age: Duration { .milliseconds(max(0, now.subtracting(job.registeredAt))) }
 }

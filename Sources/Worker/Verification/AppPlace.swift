@@ -43,8 +43,7 @@ final class AppPlace: Sendable {
       budgets: [
         CallBudget(endpoint: answers.rawValue, perSecond: answers.callsPerSecond(in: environment) * budgetScale)
       ])
-    credentials = AppCredentials(
-      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+    credentials = AppCredentials(app)
     accepted = AcceptedApps([
       .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])
     ])

@@ -44,7 +44,7 @@ struct OrderTests {
       text(Order(id: "M1", app: "a", transactions: [], purchases: [:]))
         == #"{"asOf":"2026-11-22T10:00:00.000Z","bundleId":"a","orderId":"M1","transactions":[]}"#)
     let transactions = [Given.transaction("101"), Given.transaction("102"), Given.transaction("900", of: "900")]
-    #expect(Order.purchases(of: transactions, 7).map(\.originalTransactionId) == ["100", "900"])
+    #expect(transactions.purchases(of: 7).map(\.originalTransactionId) == ["100", "900"])
   }
 
   @Test func `each obstacle has its answer`() throws {

@@ -26,8 +26,14 @@ package enum ServiceStress {
     [.beginStart, .beginStart, .stop, .start],
   ]
 
+  /// Does the steps with all services at once: some of them wait for a server for seconds.
+  package static func run(_ services: [any RoleService], _ steps: [Step]) async throws {
+    let running = services.map { service in Task { @LoopActor in try await run(service, steps) } }
+    for task in running { try await task.value }
+  }
+
   /// Does the steps, one after the other.
-  package static func run(_ service: any RoleService, _ steps: [Step]) async throws {
+  private static func run(_ service: any RoleService, _ steps: [Step]) async throws {
     var starting: [Task<Void, any Error>] = []
     for step in steps {
       switch step {
