@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from development import browsers
+from development import browsers, memory
 from development.charts import RENDERED, check_chart
 from development.contract import PYTHON, check_contract
 from development.example_clients import check_purchases
@@ -279,7 +279,7 @@ def test_kind(name, parts):
 
 def test_with_servers(folder, runs, parts, options=(), cluster=False):
     """Starts servers in a folder and runs Swift tests with them: pairs of a name and the arguments of swift test."""
-    with Processes(folder) as processes:
+    with Processes(memory.place(folder)) as processes:
         with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
             print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
             processes.forget_servers()
@@ -301,6 +301,8 @@ def test_with_servers(folder, runs, parts, options=(), cluster=False):
                 status = run(command, environment, parts)
             if status != 0:
                 return status
+    # Memory is given back; the logs stay.
+    processes.forget_servers()
     return 0
 
 
@@ -311,7 +313,7 @@ def check_as_strangers(parts, contract, chart):
     chart: whether the pods of the Helm chart play a purchase beside the fleet, and the dashboards are evaluated
     """
     folder = ROOT / ".countersign" / "strangers"
-    with Processes(folder) as processes, Collector(folder / "traces.jsonl") as collector:
+    with Processes(memory.place(folder)) as processes, Collector(folder / "traces.jsonl") as collector:
         system = System(processes)
         try:
             with parts.part("a fleet, started"):
