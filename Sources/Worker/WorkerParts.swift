@@ -67,7 +67,7 @@ struct WorkerParts {
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: apple, now: context.now),
       verifier: SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple),
       budget: budgets, now: context.now, metrics: metrics)
-    let turns = Turns(redis.client, prefix: prefix)
+    let turns = WaitingTurns(redis.client, prefix: prefix)
     jobs = JobRun.Dependencies(
       settings: settings.worker, topology: topology, leases: Leases(redis.client, prefix: prefix),
       takeTurn: { try await turns.take(of: $0) }, onJoin: { [joins] in joins.tell(()) }, ledger: commits,

@@ -123,7 +123,6 @@ struct PayloadDecodingTests {
     #expect(try texts(ExternalPurchaseToken.self) == 3 && texts(AppTransactionPayload.self) == 8)
     #expect(try texts(RenewalCommitmentInfo.self) == 2 && texts(RenewalInfoPayload.self) == 13)
     #expect(try texts(SubscriptionStatusesResponse.LastTransaction.self) == 3)
-    #expect(try texts(TransactionHistoryResponse.self) == 3)
     let fields = Mirror(reflecting: TransactionPayload()).children.compactMap(\.label).filter { field in
       guard let decoded = try? transaction(#"{"\#(field)":""}"#), field != "advancedCommerceInfo" else { return false }
       #expect(decoded == TransactionPayload(), "\(field)")

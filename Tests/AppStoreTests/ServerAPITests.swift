@@ -15,15 +15,13 @@ struct ServerAPITests {
   final class Recorder {
     var requests: [HTTPClientRequest] = []
     var response: HTTPClientResponse
-    /// The first answers, one after the other.
-    var pages: [HTTPClientResponse] = []
     var failure: HTTPClientError?
     nonisolated init(_ response: HTTPClientResponse) { self.response = response }
 
     func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
       requests.append(request)
       if let failure { throw failure }
-      return pages.isEmpty ? response : pages.removeFirst()
+      return response
     }
   }
 
@@ -52,44 +50,6 @@ struct ServerAPITests {
       try await api.transactionInfo("1", in: .production, for: app)
     }
     return try #require(error)
-  }
-
-  @Test func historyToTheEnd() async throws {
-    let recorder = Recorder(Self.json(500, "{}"))
-    recorder.pages = [
-      Self.json(200, #"{"revision":"r1","hasMore":true,"signedTransactions":["a","b"]}"#),
-      Self.json(200, #"{"revision":"r2","hasMore":true,"signedTransactions":["c"]}"#),
-      Self.json(200, #"{"revision":"r3","hasMore":false,"signedTransactions":["d"]}"#),
-    ]
-    var filter = TransactionHistoryFilter()
-    filter.productIds = ["p"]
-    let all = try await api(recorder).allTransactions(
-      "1", filter: filter, since: "r0", in: .production, for: app())
-    #expect(all.elements == ["a", "b", "c", "d"] && all.next == "r3")
-    // Every revision repeats the filter, as Apple requires.
-    #expect(
-      recorder.requests.map { $0.url.split(separator: "?").last.map(String.init) } == [
-        "revision=r0&productId=p", "revision=r1&productId=p", "revision=r2&productId=p",
-      ])
-  }
-
-  @Test func aPageThatLeadsNowhereIsAnError() async throws {
-    let pages = [
-      #"{"hasMore":true,"signedTransactions":["a"]}"#, #"{"revision":"r","hasMore":true,"signedTransactions":["a"]}"#,
-    ]
-    for page in pages {
-      let api = api(Recorder(Self.json(200, page)))
-      let app = try app()
-      await #expect(throws: AppStoreAPIError.self) { try await api.allTransactions("1", in: .sandbox, for: app) }
-    }
-    let recorder = Recorder(Self.json(500, "{}"))
-    recorder.pages = [
-      Self.json(200, #"{"paginationToken":"t","hasMore":true,"notificationHistory":[{"signedPayload":"a"}]}"#),
-      Self.json(200, #"{"hasMore":false,"notificationHistory":[{"signedPayload":"b"}]}"#),
-    ]
-    let sent = try await api(recorder).allNotifications(
-      NotificationHistoryRequest(startDate: 1, endDate: 2), in: .production, for: app())
-    #expect(sent.elements.map(\.signedPayload) == ["a", "b"])
   }
 
   @Test func transactionInfo() async throws {
@@ -159,20 +119,14 @@ struct ServerAPITests {
     let recorder = Recorder(Self.json(200, "{}"))
     let api = api(recorder)
     let app = try app()
-    var filter = TransactionHistoryFilter()
-    filter.productIds = ["a&b", "ü"]
-    filter.sort = .ascending
-    filter.revoked = false
-    _ = try await api.transactionHistory("1", filter: filter, revision: "x=/+", in: .production, for: app)
-    #expect(
-      recorder.requests[0].url == "https://api.storekit.apple.com/inApps/v2/history/1?revision=x%3D%2F%2B"
-        + "&productId=a%26b&productId=%C3%BC&sort=ASCENDING&revoked=false")
-    _ = try await api.notificationHistory(
-      NotificationHistoryRequest(startDate: 1, endDate: 2), paginationToken: nil, in: .production, for: app)
-    #expect(recorder.requests[1].method == "POST")
-    #expect(recorder.requests[1].url.hasSuffix("/inApps/v1/notifications/history"))
-    #expect(recorder.requests[1].body.map { String(decoding: $0, as: UTF8.self) } == #"{"endDate":2,"startDate":1}"#)
-    #expect(recorder.requests[1].headers.last?.value == "application/json")
+    let history = NotificationHistoryRequest(startDate: 1, endDate: 2)
+    _ = try await api.notificationHistory(history, paginationToken: nil, in: .production, for: app)
+    #expect(recorder.requests[0].method == "POST")
+    #expect(recorder.requests[0].url.hasSuffix("/inApps/v1/notifications/history"))
+    #expect(recorder.requests[0].body.map { String(decoding: $0, as: UTF8.self) } == #"{"endDate":2,"startDate":1}"#)
+    #expect(recorder.requests[0].headers.last?.value == "application/json")
+    _ = try await api.notificationHistory(history, paginationToken: "a&b=/+ü", in: .production, for: app)
+    #expect(recorder.requests[1].url.hasSuffix("/history?paginationToken=a%26b%3D%2F%2B%C3%BC"))
   }
 
   @Test(arguments: [

@@ -20,20 +20,6 @@ extension AppStoreServerAPI {
     return try await answer(to: request(for: call, in: environment, of: app))
   }
 
-  /// Returns a page of the customer's transactions in the app. Pass the last revision to get the next page.
-  ///
-  /// The filter must be the same for all pages.
-  public func transactionHistory(
-    _ transactionId: TransactionId, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
-    revision: String? = nil,
-    in environment: Environment, for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionHistoryResponse> {
-    let id = try Self.checked(transactionId, for: .transactionHistory)
-    var call = AppStoreCall(.transactionHistory, path: "/inApps/v2/history/\(id)")
-    call.add(query: [(name: "revision", value: revision)] + filter.query)
-    return try await answer(to: request(for: call, in: environment, of: app))
-  }
-
   static func checked(
     _ transactionId: TransactionId, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {

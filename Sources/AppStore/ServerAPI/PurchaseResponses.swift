@@ -37,19 +37,3 @@ public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
     public var signedRenewalInfo: String?
   }
 }
-
-/// A page of Get Transaction History.
-public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
-  /// The revision to pass for the next page, now or much later.
-  public var revision: String?
-  /// Whether there is a next page now.
-  public var hasMore: Bool?
-  /// The app.
-  public var bundleId: BundleId?
-  /// Apple's id of the app.
-  public var appAppleId: Int64?
-  /// The environment of the transactions.
-  public var environment: Environment?
-  /// Up to twenty transactions, each signed.
-  public var signedTransactions: [String]?
-}

@@ -88,7 +88,7 @@ extension CommitState {
     _ before: Purchase?, _ after: Purchase, _ publisher: Publisher, reason: LifeCycleReason?, traceparent: String?
   ) {
     let isEnd = before.map { hasEnded($0, now: after, publisher) } ?? false
-    let change = PurchaseUpdated(
+    let change = PurchaseUpdatedEvent(
       before: before, after: after, reason: reason ?? .of(before: before, after: after, isEnd: isEnd),
       publisher: publisher, now: now)
     guard reason != nil || isEnd || change.isVisible else { return }

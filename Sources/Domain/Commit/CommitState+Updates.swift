@@ -33,7 +33,7 @@ extension CommitState {
     var news = after
     news.owner = before.owner
     news.version -= 1
-    let change = PurchaseUpdated(before: before, after: news, reason: .changed, publisher: publisher, now: now)
+    let change = PurchaseUpdatedEvent(before: before, after: news, reason: .changed, publisher: publisher, now: now)
     return isNamed || change.isVisible || hasEnded(before, now: news, publisher) ? news : nil
   }
 }

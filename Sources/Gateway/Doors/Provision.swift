@@ -80,7 +80,7 @@ struct Provision {
       case .end: return .over
       case .grant(let end): until = end
       }
-      let told = try await ProvisionalGrant(postgres).grant(job, piece, until: until, publisher: publisher, now: now)
+      let told = try await ProvisionalAccess(postgres).grant(job, piece, until: until, publisher: publisher, now: now)
       guard let told else { return .over }
       context.log.info(
         "access while Apple is away",

@@ -196,12 +196,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readOwned = PostgresStatement(
-    "read owned", isByKeys: true,
-    """
-    SELECT \(PurchaseRow.table.selected("p")) FROM \(concerned) n
-      JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id
-        AND p.kind <> 'Consumable'
-    """)
+    "read owned", isByKeys: true, PurchaseRow.owned(by: concerned))
 
   fileprivate static let readGrants = PostgresStatement(
     "read grants", isByKeys: true, GrantRow.open(of: concerned))

@@ -42,19 +42,12 @@ extension PostgresStatement {
     FOR NO KEY UPDATE
     """)
 
-  fileprivate static let readOwnedByGranted = PostgresStatement(
-    "read owned by a customer with grants",
-    """
-    SELECT \(PurchaseRow.table.selected("p")) FROM purchases p
-    WHERE p.publisher_id = $1 AND p.customer_id = $2 AND p.kind <> 'Consumable'
-    """)
+  private static let granted = "(SELECT $1::bigint AS publisher_id, $2::text AS customer_id)"
 
-  fileprivate static let readOpenGrants = PostgresStatement(
-    "read open grants",
-    """
-    SELECT \(GrantRow.table.selected("g")) FROM grants g
-    WHERE g.publisher_id = $1 AND g.customer_id = $2 AND g.due_at IS NOT NULL
-    """)
+  fileprivate static let readOwnedByGranted = PostgresStatement(
+    "read owned by a customer with grants", PurchaseRow.owned(by: granted))
+
+  fileprivate static let readOpenGrants = PostgresStatement("read open grants", GrantRow.open(of: granted))
 
   fileprivate static let readErasure = PostgresStatement(
     "read erasure", "SELECT erased_at FROM erased_customers WHERE publisher_id = $1 AND id_sha256 = $2")

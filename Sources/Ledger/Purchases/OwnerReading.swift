@@ -47,15 +47,9 @@ extension PostgresStatement {
     WHERE \(named) FOR NO KEY UPDATE OF c
     """)
 
-  fileprivate static let readGrantsOfOwner = PostgresStatement(
-    "read grants of owner",
-    GrantRow.open(of: "(SELECT p.publisher_id, p.customer_id FROM purchases p WHERE \(named))"))
+  private static let owner = "(SELECT p.publisher_id, p.customer_id FROM purchases p WHERE \(named))"
 
-  fileprivate static let readOwnedByOwner = PostgresStatement(
-    "read owned by owner",
-    """
-    SELECT \(PurchaseRow.table.selected("o")) FROM purchases p
-      JOIN purchases o ON o.publisher_id = p.publisher_id AND o.customer_id = p.customer_id AND o.kind <> 'Consumable'
-    WHERE \(named)
-    """)
+  fileprivate static let readOwnedByOwner = PostgresStatement("read owned by owner", PurchaseRow.owned(by: owner))
+
+  fileprivate static let readGrantsOfOwner = PostgresStatement("read grants of owner", GrantRow.open(of: owner))
 }

@@ -114,6 +114,14 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
 
   /// Sets ``timers``. The rows are locked.
   static let look = timers.update("set timers")
+
+  /// The purchases that can give access, of customers in a table with `publisher_id` and `customer_id`.
+  static func owned(by customers: String) -> String {
+    """
+    SELECT \(table.selected("p")) FROM \(customers) n
+      JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id AND p.kind <> 'Consumable'
+    """
+  }
 }
 
 extension PurchaseRow {

@@ -56,16 +56,11 @@ extension PostgresStatement {
     ORDER BY c.id FOR NO KEY UPDATE OF c
     """)
 
-  static let readOwnedByOwners = PostgresStatement(
-    "read owned by owners",
-    """
-    SELECT \(PurchaseRow.table.selected("p")) FROM unnest($2::text[]) AS n (id)
-      JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = n.id AND p.kind <> 'Consumable'
-    """)
+  private static let owners = "(SELECT $1::bigint AS publisher_id, id AS customer_id FROM unnest($2::text[]) AS n (id))"
 
-  static let readGrantsOfOwners = PostgresStatement(
-    "read grants of owners",
-    GrantRow.open(of: "(SELECT $1::bigint AS publisher_id, id AS customer_id FROM unnest($2::text[]) AS n (id))"))
+  static let readOwnedByOwners = PostgresStatement("read owned by owners", PurchaseRow.owned(by: owners))
+
+  static let readGrantsOfOwners = PostgresStatement("read grants of owners", GrantRow.open(of: owners))
 }
 
 extension PurchaseRow {

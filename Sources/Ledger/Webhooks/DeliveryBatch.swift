@@ -123,25 +123,7 @@ struct DeliveryBatch {
         if attempt.result != .skipped { health[endpoint] = state }
       }
     }
-    var opened: [Key: Next] = [:]
-    var seen: [EventId: Seen] = [:]
-    for change in changes {
-      guard let look = change.look else { continue }
-      let event = change.eventId
-      var known =
-        seen[event]
-        ?? Seen(
-          event: event, publisher: change.publisherId, topic: change.topic, environment: look.environment,
-          endpoints: [])
-      known.revision = [known.revision, look.revision].compactMap { $0 }.max()
-      known.endpoints.formUnion(look.endpoints)
-      seen[event] = known
-      for endpoint in look.endpoints {
-        let key = Key(event: change.eventId, endpoint: endpoint, round: "")
-        guard !delivered.contains(key), !ended.contains(key) else { continue }
-        opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
-      }
-    }
+    let (seen, opened) = Self.looks(changes, next, over: delivered.union(ended))
     self.seen = seen.values.sorted { $0.event < $1.event }
     self.opened = opened.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
     self.advanced = advanced.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
@@ -154,6 +136,35 @@ struct DeliveryBatch {
       state.value.since.map { Failing(endpoint: state.key, since: $0, isConfigured: state.value.isConfigured) }
     }
     self.log = log
+  }
+
+  /// The events that somebody has looked at, and the deliveries of theirs that go on.
+  ///
+  /// - Parameters:
+  ///   - next: the next attempt of a delivery that has one.
+  ///   - over: the deliveries that have ended.
+  private static func looks(
+    _ changes: [DeliveryChange], _ next: [Key: Next], over: Set<Key>
+  ) -> (seen: [EventId: Seen], opened: [Key: Next]) {
+    var (seen, opened): ([EventId: Seen], [Key: Next]) = ([:], [:])
+    for change in changes {
+      guard let look = change.look else { continue }
+      let event = change.eventId
+      var known =
+        seen[event]
+        ?? Seen(
+          event: event, publisher: change.publisherId, topic: change.topic, environment: look.environment,
+          endpoints: [])
+      known.revision = [known.revision, look.revision].compactMap { $0 }.max()
+      known.endpoints.formUnion(look.endpoints)
+      seen[event] = known
+      for endpoint in look.endpoints {
+        let key = Key(event: event, endpoint: endpoint, round: "")
+        guard !over.contains(key) else { continue }
+        opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
+      }
+    }
+    return (seen, opened)
   }
 
   /// The endpoints that the looks missed, by event.

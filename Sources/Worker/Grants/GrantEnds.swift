@@ -29,8 +29,7 @@ final class GrantEnds: RoleService {
   private let dependencies: Dependencies
   private let lag: Histogram
   private let runs = RunningTasks()
-  private var turns = FairTurns<Int64>(places: GrantEnds.mostAtOnce, part: 4)
-  private var window = LookWindow()
+  private var taking = PublisherTaking(places: GrantEnds.mostAtOnce, part: 4)
   private lazy var looks = Chore(
     every: Self.interval, isReady: { [weak self] in self.map { $0.free > 0 && $0.dependencies.isReady() } ?? false },
     look: { [weak self] in await self?.take() })
@@ -67,14 +66,11 @@ final class GrantEnds: RoleService {
   /// Takes what is due now. If there was something, more may be due.
   func take() async {
     let context = dependencies.context
+    guard let turn = taking.turn(of: context.publishers.all, free: free) else { return }
     do {
-      let (part, isLast) = window.next(of: context.publishers.all)
-      let shares = turns.shares(of: part.map(\.id), free: free).map {
-        PublisherShare(publisherId: $0.name, most: $0.most)
-      }
-      let due = try await dependencies.takeDue(shares, free)
+      let due = try await dependencies.takeDue(turn.shares, turn.most)
       for grant in due where !runs.isClosed { begin(grant) }
-      if !due.isEmpty || !isLast { looks.look(after: Self.shortInterval) }
+      if !due.isEmpty || !turn.isLast { looks.look(after: Self.shortInterval) }
     } catch {
       context.log.ledgerFailure("due grants could not be taken", error)
     }
@@ -82,10 +78,10 @@ final class GrantEnds: RoleService {
 
   private func begin(_ due: Grant) {
     let id = due.customer.publisherId
-    turns.begin(id)
+    taking.begin(id)
     runs.start { [self] in
       await dependencies.rows.run(.grant, "\(id):\(due.id.text)") { await end(due) }
-      turns.end(id)
+      taking.end(id)
     }
   }
 

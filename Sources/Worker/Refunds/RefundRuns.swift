@@ -35,8 +35,7 @@ final class RefundRuns: RoleService {
   private let dependencies: Dependencies
   private let metrics: RefundMetrics
   private let runs = RunningTasks()
-  private var turns = FairTurns<Int64>(places: RefundRuns.mostAtOnce, part: 4)
-  private var window = LookWindow()
+  private var taking = PublisherTaking(places: RefundRuns.mostAtOnce, part: 4)
   private lazy var looks = Chore(
     every: Self.interval, isReady: { [weak self] in self.map { $0.free > 0 && $0.dependencies.isReady() } ?? false },
     look: { [weak self] in await self?.take() })
@@ -84,15 +83,12 @@ final class RefundRuns: RoleService {
 
   func take() async {
     let context = dependencies.context
+    guard let turn = taking.turn(of: context.publishers.all, free: free) else { return }
     do {
-      let (part, isLast) = window.next(of: context.publishers.all)
-      if !isLast { looks.look(after: Self.shortInterval) }
-      let shares = turns.shares(of: part.map(\.id), free: free).map {
-        PublisherShare(publisherId: $0.name, most: $0.most)
-      }
+      if !turn.isLast { looks.look(after: Self.shortInterval) }
       // A call takes less than the lease, so that nobody else makes the same call meanwhile.
       let lease = context.settings.appStore.timeout + .seconds(10)
-      let due = try await dependencies.takeDue(shares, free, lease)
+      let due = try await dependencies.takeDue(turn.shares, turn.most, lease)
       // A worker that stops leaves them to another one.
       for request in due where !runs.isClosed { begin(request) }
     } catch {
@@ -102,14 +98,14 @@ final class RefundRuns: RoleService {
 
   private func begin(_ due: DueRefundRequest) {
     let id = due.request.purchase.publisherId
-    turns.begin(id)
+    taking.begin(id)
     runs.start { [self] in
       await dependencies.rows.run(.refund, "\(id):\(due.request.id)") {
         // Without the publisher's file nobody may decide. The request stays.
         guard let publisher = dependencies.context.publishers[id] else { return }
         if await RefundLook(due, of: publisher, dependencies, metrics).run() == .again { hint() }
       }
-      turns.end(id)
+      taking.end(id)
     }
   }
 

@@ -4,9 +4,8 @@ import Ledger
 /// Decides by value which due timers a worker takes next: fairly between publishers, and between apps.
 struct TimerTaking {
   private let places: Int
-  private var publishers: FairTurns<Int64>
+  private var publishers: PublisherTaking
   private var apps: FairTurns<AppKey>
-  private var window = LookWindow()
 
   /// What to take now.
   struct Turn {
@@ -20,7 +19,7 @@ struct TimerTaking {
   /// - Parameter places: how many looks run at once.
   init(places: Int) {
     self.places = places
-    publishers = FairTurns(places: places, part: 2)
+    publishers = PublisherTaking(places: places, part: 2)
     apps = FairTurns(places: places, part: 4)
   }
 
@@ -28,15 +27,11 @@ struct TimerTaking {
   /// registrations waiting.
   mutating func turn(of all: [Publisher], running: Int) -> Turn? {
     let free = free(running: running)
-    guard free > 0 else { return nil }
-    let (part, isLast) = window.next(of: all)
+    guard let turn = publishers.turn(of: all, free: free) else { return nil }
+    let shares = apps.shares(of: Self.apps(of: turn.publishers), free: free)
     return Turn(
-      apps: apps.shares(of: Self.apps(of: part), free: free).map {
-        Timers.Share($0.name, most: $0.most)
-      },
-      publishers: publishers.shares(of: part.map(\.id), free: free).map {
-        PublisherShare(publisherId: $0.name, most: $0.most)
-      }, most: free, isLast: isLast)
+      apps: shares.map { Timers.Share($0.name, most: $0.most) }, publishers: turn.shares, most: free,
+      isLast: turn.isLast)
   }
 
   private func free(running: Int) -> Int { min(max(1, places / 4), places - running) }

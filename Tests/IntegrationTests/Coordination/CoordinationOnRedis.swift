@@ -13,7 +13,7 @@ struct CoordinationOnRedis {
   let open: OpenSynchronizations
   let copies: CustomerCopies
   let budgets: CallBudgets
-  let turns: Turns
+  let turns: WaitingTurns
   let redis: RedisClient
   let prefix: String
 
@@ -23,7 +23,7 @@ struct CoordinationOnRedis {
     open = OpenSynchronizations(redis, prefix: prefix)
     copies = CustomerCopies(redis, prefix: prefix)
     budgets = CallBudgets(redis, prefix: prefix)
-    turns = Turns(redis, prefix: prefix)
+    turns = WaitingTurns(redis, prefix: prefix)
     (self.redis, self.prefix) = (redis, prefix)
   }
 

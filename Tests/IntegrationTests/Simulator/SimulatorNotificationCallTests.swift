@@ -15,6 +15,20 @@ import Testing
 struct SimulatorNotificationCallTests {
   private let id = "2000000000000001"
 
+  /// What Apple sent or tried to send, from all pages.
+  private static func all(
+    _ request: NotificationHistoryRequest, in environment: Environment, _ api: AppStoreServerAPI,
+    _ app: AppCredentials
+  ) async throws -> [SentNotification] {
+    var (all, token, hasMore) = ([SentNotification](), String?.none, true)
+    while hasMore {
+      let page = try await api.notificationHistory(request, paginationToken: token, in: environment, for: app).body
+      all += page.notificationHistory ?? []
+      (token, hasMore) = (page.paginationToken, page.hasMore ?? false)
+    }
+    return all
+  }
+
   @Test @LoopActor
   func historyHasWhatWasLost() async throws {
     try await NotificationReceiver.with(#""lose": 0.5, "seed": 5"#) { (simulator, receiver) async throws in
@@ -29,29 +43,29 @@ struct SimulatorNotificationCallTests {
       let (api, app, client) = simulator.api()
       defer { client.close() }
       var request = NotificationHistoryRequest(startDate: start, endDate: unixMilliseconds() + 60_000)
-      let all = try await api.allNotifications(request, in: .production, for: app)
-      #expect(all.elements.count == 50)
+      let all = try await Self.all(request, in: .production, api, app)
+      #expect(all.count == 50)
       let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.video", appAppleId: 1_234_567_890)])
       let verifier = try simulator.signedDataVerifier()
-      let ids = try all.elements.map {
+      let ids = try all.map {
         let verdict = verifier.notification(try #require($0.signedPayload), expecting: apps)
         return try #require(verdict.payload?.transaction?.payload.originalTransactionId)
       }
       #expect(ids == (0..<50).map { OriginalTransactionId(String(3_000_000 + $0)) })
       // A page shows the bytes that were posted.
-      let payloads = Set(all.elements.compactMap(\.signedPayload))
+      let payloads = Set(all.compactMap(\.signedPayload))
       for body in receiver.bodies {
         let posted = try JSONDecoder().decode([String: String].self, from: Data(body))["signedPayload"]
         #expect(payloads.contains(try #require(posted)))
       }
 
       request.onlyFailures = true
-      let failures = try await api.allNotifications(request, in: .production, for: app)
-      #expect(!failures.elements.isEmpty && failures.elements.count < lost)
+      let failures = try await Self.all(request, in: .production, api, app)
+      #expect(!failures.isEmpty && failures.count < lost)
       request.onlyFailures = nil
       request.transactionId = "3000007"
-      #expect(try await api.allNotifications(request, in: .production, for: app).elements.count == 1)
-      #expect(try await api.allNotifications(request, in: .sandbox, for: app).elements.isEmpty)
+      #expect(try await Self.all(request, in: .production, api, app).count == 1)
+      #expect(try await Self.all(request, in: .sandbox, api, app).isEmpty)
     }
   }
 

@@ -29,7 +29,6 @@ enum ServiceAnswers {
     }
     guard let text = try? JSONText(response.body) else { return }
     _ = try? text.decoded(as: TransactionInfoResponse.self)
-    _ = try? text.decoded(as: TransactionHistoryResponse.self)
     _ = try? text.decoded(as: NotificationHistoryResponse.self)
     _ = try? text.decoded(as: SentNotification.self)
     _ = try? text.decoded(as: TestNotificationResponse.self)

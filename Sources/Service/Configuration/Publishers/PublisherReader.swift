@@ -127,7 +127,7 @@ struct PublisherReader {
       do {
         key = try P256PrivateKey(pem: pem)
       } catch {
-        reader.note("privateKeyFile", UnusableKey(pem: pem).description)
+        reader.note("privateKeyFile", UnusableAppKey(pem: pem).description)
       }
     }
     let bundleId = reader.string("bundleId", nil, "The app's bundle id.")

@@ -6,7 +6,7 @@ public import Redis
 ///
 /// Every method throws `RedisError`. After an error the script may have run or not.
 @LoopActor
-public final class Turns {
+public final class WaitingTurns {
   private let redis: RedisClient
   private let keys: Keys
 

@@ -12,14 +12,14 @@ import Testing
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
-struct ProvisionalGrantTests {
+struct ProvisionalAccessTests {
   private let job = CommitLab.job("s1", "me", "1")
   private let until = CommitLab.now + 3_600_000
 
   private func grant(_ lab: CommitLab, _ client: PostgresClient) async throws -> [Event]? {
     let piece = try CommitLab.evidence(
       "1", of: "1", "monthly", .autoRenewable, bought: -1, expires: 30, signed: -0.01)
-    return try await ProvisionalGrant(client).grant(
+    return try await ProvisionalAccess(client).grant(
       job, piece, until: until, publisher: CommitLab.publisher, now: CommitLab.now
     ).taken()
   }

@@ -1,5 +1,5 @@
 /// Says why a file is not the key of an app, without a word of its content.
-struct UnusableKey: CustomStringConvertible {
+struct UnusableAppKey: CustomStringConvertible {
   private let pem: String
 
   init(pem: String) { self.pem = pem }

@@ -4,7 +4,7 @@ public import Postgres
 
 /// Gives access to a purchase while Apple is away, in one commit with the events about it.
 @LoopActor
-public struct ProvisionalGrant {
+public struct ProvisionalAccess {
   private let postgres: PostgresClient
 
   /// Creates a grant.

@@ -2,7 +2,7 @@ import Formats
 import JSON
 
 /// A change of a purchase, as the event `purchaseUpdated` tells it: the whole state, the state before, and the reason.
-struct PurchaseUpdated {
+struct PurchaseUpdatedEvent {
   /// The purchase before; `nil` if it is new to the ledger.
   let before: Purchase?
   let after: Purchase
