@@ -102,7 +102,9 @@ enum ConsoleStyle {
       grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
     .fields label { font-size: .88rem; font-weight: 550; }
     .fields button { justify-self: start; }
-    .confirm { display: flex; gap: 1rem; align-items: center; margin: 1.25rem 0; }
+    .inline { display: inline-block; margin: 0 .75rem 0 0; }
+    dd .inline { margin: 0 0 0 .75rem; }
+    .confirm { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1.25rem 0; }
     .mistake { color: var(--bad); margin: 0; min-height: 1.5em; }
     @media (max-width: 600px) {
       header, main { padding-left: .9rem; padding-right: .9rem; }

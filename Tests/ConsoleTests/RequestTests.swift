@@ -43,11 +43,22 @@ struct RequestTests {
       ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
       (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
       (["orders"], .order), (["orders.json"], nil), (["orders", "M1"], nil),
+      (["customers", "7", "42", "export"], .action(.export(CustomerKey(publisherId: 7, id: "42")))),
+      (["customers", "7", "42", "erase"], .action(.erase(CustomerKey(publisherId: 7, id: "42")))),
+      (["customers.json", "7", "42", "export"], nil),
+      (
+        ["purchases", "7", "Production", "1", "release"],
+        .action(
+          .release(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
+      ), (["purchases", "7", "Production", "1", "other"], nil),
+      (["purchases.json", "7", "Production", "1", "release"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
 
   @Test func `what changes something is posted`() throws {
-    for path in [["customers", "7", "42", "grants"], ["orders"], ["sign-out"]] {
+    let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
+    let actions = ["grants", "export", "erase"].map { customer + [$0] } + [purchase + ["release"]]
+    for path in actions + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
     }
     for path in [[], ["customers", "7", "42"], ["style.css"]] {

@@ -16,7 +16,9 @@ import Testing
 @LoopActor
 struct ConsoleTests {
   private static let password = "a long password"
-  private static let people = [("ada", "support", "1001"), ("vic", "viewer", "*"), ("other", "support", "1002")]
+  private static let people = [
+    ("ada", "support", "1001"), ("vic", "viewer", "*"), ("other", "support", "1002"), ("op", "operator", "*"),
+  ]
 
   /// The sign-ins of a fleet's console come from 127.0.0.1, or from whom a listed proxy names.
   private struct Browser {
@@ -266,6 +268,57 @@ struct ConsoleTests {
       #expect(
         entries == ["customer.granted operator:ada 1001 7", "customer.grantWithdrawn operator:ada 1001 7"])
       // The console has no broker: a worker tells both changes.
+      try await eventually("a worker publishes what the console told") {
+        try await fleet.texts("SELECT event_id AS text FROM outbox") == []
+      }
+    }
+  }
+
+  @Test func `support releases a purchase, and an operator erases its customer`() async throws {
+    try await withConsole { fleet in
+      // A console has no broker: the look at the outbox is the way of its events, and no repair.
+      fleet.mayRepair = true
+      let support = try await signIn(fleet, "ada")
+      let purchase = try #require(try await support.get("/find?q=1000000000001").location)
+      let (ada, operators) = (
+        Form(fleet: fleet, browser: support), Form(fleet: fleet, browser: try await signIn(fleet, "op"))
+      )
+      let strangers = [try await signIn(fleet, "vic"), try await signIn(fleet, "other")]
+      let (release, export) = (purchase + "/release", "/customers/1001/7/export")
+      let (erase, preview, confirm) = (
+        "/customers/1001/7/erase", [(name: "step", value: "preview")], [(name: "step", value: "confirm")]
+      )
+      for (stranger, status) in zip(strangers, [403, 404]) {
+        for path in [release, export, erase] {
+          #expect(try await Form(fleet: fleet, browser: stranger).post(path, confirm).status == status, "\(path)")
+        }
+      }
+      #expect(try await ada.post(export, [], []).status == 403)
+      let document = try await ada.post(export, [])
+      #expect(document.status == 200 && document.text.contains("\"customerId\":\"7\""), "\(document.text)")
+
+      let asked = try await ada.post(release, preview)
+      #expect(asked.status == 200 && asked.text.contains("Release the purchase?"), "\(asked.text)")
+      let period = (name: "subscriptionId", value: try hidden("subscriptionId", asked.text))
+      // Another period of ownership than the one that the person saw is not ended.
+      let stale = try await ada.post(release, confirm + [(name: "subscriptionId", value: "1")])
+      #expect(stale.status == 409 && stale.text.contains("Somebody else owns"), "\(stale.text)")
+      #expect(try await ada.post(release, confirm + [period]).location == purchase)
+      #expect(try await ada.post(release, confirm + [period]).status == 409)
+      #expect(try await !support.get("/customers/1001/7").text.contains("Has access"))
+
+      #expect(try await ada.post(erase, confirm + [(name: "customerId", value: "7")]).status == 403)
+      #expect(try await operators.post(erase, preview).text.contains("Erase the customer?"))
+      let wrong = try await operators.post(erase, confirm + [(name: "customerId", value: "8")])
+      #expect(wrong.status == 400 && wrong.text.contains("another id than the page"), "\(wrong.text)")
+      let erased = try await operators.post(erase, confirm + [(name: "customerId", value: "7")])
+      #expect(erased.status == 200 && erased.text.contains("The customer is erased."), "\(erased.text)")
+      #expect(try await operators.post(erase, confirm + [(name: "customerId", value: "7")]).status == 404)
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor) AS text FROM audit "
+          + "WHERE action IN ('customer.exported', 'purchase.released', 'customer.erased') ORDER BY id")
+      #expect(
+        entries == ["customer.exported operator:ada", "purchase.released operator:ada", "customer.erased operator:op"])
       try await eventually("a worker publishes what the console told") {
         try await fleet.texts("SELECT event_id AS text FROM outbox") == []
       }

@@ -1,5 +1,6 @@
 import AppleCalls
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import HTTPServer
@@ -18,6 +19,7 @@ final class ConsoleAPI {
   let postgres: PostgresClient
   let holdings: Holdings
   let orders: OrderLookups
+  let copies: CustomerCopies
   /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
   let timelines: ConsoleLine
   let metrics: ConsoleMetrics
@@ -28,10 +30,10 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ postgres: PostgresClient,
-    _ orders: OrderLookups, _ metrics: ConsoleMetrics
+    _ orders: OrderLookups, _ copies: CustomerCopies, _ metrics: ConsoleMetrics
   ) {
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.orders, self.metrics) = (orders, metrics)
+    (self.orders, self.copies, self.metrics) = (orders, copies, metrics)
     holdings = Holdings(postgres)
     timelines = ConsoleLine(
       ConsoleTurns.Limits(atOnce: max(1, context.settings.ledger.connections - 1), waiting: 16, ofOwner: 4))
@@ -103,15 +105,15 @@ final class ConsoleAPI {
       case .purchase(let key): return try await purchase(key, reader)
       }
     case .action(let action):
-      guard let person = try await person(of: request) else {
-        let page = ["customers", "\(action.customer.publisherId)", action.customer.id.text]
-        return toSignIn(Link(prefix, page))
-      }
+      guard let person = try await person(of: request) else { return toSignIn(action.page(prefix)) }
       let reader = ConsoleReader(
         view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: false)
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
+      case .release(let purchase): return try await release(purchase, request, reader)
+      case .export(let customer): return try await export(customer, reader)
+      case .erase(let customer): return try await erase(customer, request, reader)
       }
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }

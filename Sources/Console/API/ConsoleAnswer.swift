@@ -19,8 +19,10 @@ enum ConsoleAnswer {
     answer(status, "text/html; charset=utf-8", Array(html.utf8), more)
   }
 
-  static func json(_ status: Int, _ json: [UInt8]) -> HTTPServerResponse {
-    answer(status, "application/json", json)
+  static func json(
+    _ status: Int, _ json: [UInt8], _ more: [(name: String, value: String)] = []
+  ) -> HTTPServerResponse {
+    answer(status, "application/json", json, more)
   }
 
   static func text(

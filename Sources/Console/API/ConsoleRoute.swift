@@ -21,11 +21,18 @@ enum ConsoleRoute: Equatable {
   enum Action: Equatable {
     case give(CustomerKey)
     case withdraw(GrantId, CustomerKey)
+    case release(PurchaseKey)
+    /// A download. It changes nothing but the audit log.
+    case export(CustomerKey)
+    case erase(CustomerKey)
 
-    /// Whose page has the form.
-    var customer: CustomerKey {
+    /// The page that has the form.
+    func page(_ prefix: String) -> Link {
       switch self {
-      case .give(let customer), .withdraw(_, let customer): customer
+      case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer):
+        Link(prefix, ["customers", "\(customer.publisherId)", customer.id.text])
+      case .release(let key):
+        Link(prefix, ["purchases", "\(key.publisherId)", key.environment.text, key.originalTransactionId.text])
       }
     }
   }
@@ -46,16 +53,22 @@ enum ConsoleRoute: Equatable {
       switch (Array(ids.dropFirst(2)), isJSON) {
       case ([], _): self = .page(.customer(customer), isJSON: isJSON)
       case (["grants"], false): self = .action(.give(customer))
+      case (["export"], false): self = .action(.export(customer))
+      case (["erase"], false): self = .action(.erase(customer))
       case (let rest, false) where rest.count == 3 && rest[0] == "grants" && rest[2] == "withdraw":
         guard let grant = GrantId(canonical: rest[1]) else { return nil }
         self = .action(.withdraw(grant, customer))
       default: return nil
       }
-    case ("purchases", 4):
-      guard let publisher = Int64(ids[0]), ids.dropFirst().allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
+    case ("purchases", 4...):
+      guard let publisher = Int64(ids[0]), ids[1...2].allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
       let key = PurchaseKey(
         publisherId: publisher, environment: Environment(ids[1]), originalTransactionId: OriginalTransactionId(ids[2]))
-      self = .page(.purchase(key), isJSON: isJSON)
+      switch (Array(ids.dropFirst(3)), isJSON) {
+      case ([], _): self = .page(.purchase(key), isJSON: isJSON)
+      case (["release"], false): self = .action(.release(key))
+      default: return nil
+      }
     case ("orders", 1) where !isJSON: self = .order
     case ("sign-in", 1) where !isJSON: self = .signIn
     case ("sign-out", 1) where !isJSON: self = .signOut
@@ -72,6 +85,9 @@ enum ConsoleRoute: Equatable {
     case .page(.purchase, _): "purchase"
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
+    case .action(.release): "release"
+    case .action(.export): "export"
+    case .action(.erase): "erase"
     case .order: "order"
     case .signIn: "signIn"
     case .signOut: "signOut"

@@ -46,7 +46,7 @@ struct CustomerPage {
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
         email.map { .p(.text($0), class: "lead") } ?? .nothing, .refusal(refusal),
-      ] + verdict + [purchaseTable, grantTable, timelineTable])
+      ] + verdict + [purchaseTable, grantTable, timelineTable, personForms])
   }
 
   // MARK: The verdict
@@ -179,6 +179,21 @@ struct CustomerPage {
       pieces.append(.p(.text("Nothing has happened yet. The first line is a registration."), class: "none"))
     }
     return .section("Timeline", pieces)
+  }
+
+  /// What the customer may ask for as a person.
+  private var personForms: HTML {
+    guard view.person.role.acts else { return .nothing }
+    func form(_ link: Link, _ words: String) -> HTML {
+      .element(
+        .form, [.of(.method, "post"), .action(link), .class("inline")],
+        [
+          .hidden("step", "preview"),
+          .element(.button, [.of(.type, "submit"), .class("quiet")], [.text(words)]),
+        ])
+    }
+    let erasure = view.person.role.erases ? [form(view.link(toErasureOf: customer), "Erase …")] : []
+    return .section("Personal data", [form(view.link(toExportOf: customer), "Export")] + erasure)
   }
 
   // MARK: JSON

@@ -60,7 +60,17 @@ struct PurchasePage {
     guard let id = record.ownerships.last(where: { $0.endedAt == nil })?.customerId else {
       return .span("nobody", class: "none")
     }
-    return view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: id))
+    let customer = view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: id))
+    guard view.person.role.acts else { return customer }
+    return .all([
+      customer,
+      .element(
+        .form, [.of(.method, "post"), .action(view.link(toReleaseOf: purchase.key)), .class("inline")],
+        [
+          .hidden("step", "preview"),
+          .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Release …")]),
+        ]),
+    ])
   }
 
   private var transactionTable: HTML {

@@ -7,13 +7,16 @@ enum ConsoleRole: String, Sendable, CaseIterable {
   case viewer
   /// Customers too, and what helps them: access by hand.
   case support
-  /// What support sees and does.
+  /// What support sees and does, and the erasure of a customer.
   case `operator`
 
   var seesPersonalData: Bool { self != .viewer }
 
   /// Whether a person may change something.
   var acts: Bool { self != .viewer }
+
+  /// Whether a person may do what nobody can undo.
+  var erases: Bool { self == .operator }
 }
 
 /// A person who may sign in: a line of the file of users.

@@ -71,17 +71,36 @@ public struct AuditEntry: Sendable, Equatable {
     (self.action, self.subject, self.detail) = (action, subject, detail)
   }
 
+  /// What a publisher's token did, or a person at the console.
+  ///
+  /// - Parameter person: the person's name; `nil` for a token.
+  init(
+    publisherId: Int64, by person: String?, action: String, subject: String, detail: [UInt8] = Array("{}".utf8)
+  ) {
+    if let person {
+      self.init(publisherId: publisherId, operator: person, action: action, subject: subject, detail: detail)
+    } else {
+      self.init(publisherId: publisherId, actor: .publisher, action: action, subject: subject, detail: detail)
+    }
+  }
+
   /// A changed owner of a purchase. It tells the number of the period of ownership, and no customer.
+  ///
+  /// - Parameter person: who did it at the console, if that is how.
   static func owner(
-    _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor, token: String? = nil
+    _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor, token: String? = nil,
+    operator person: String? = nil
   ) -> AuditEntry {
-    AuditEntry(
-      publisherId: purchase.publisherId, actor: actor, token: token, action: action,
-      subject: purchase.originalTransactionId.text,
-      detail: JSONWriter.object { writer in
-        writer.member("environment", purchase.environment)
-        writer.member("subscriptionId", subscriptionId)
-      })
+    let (publisher, subject) = (purchase.publisherId, purchase.originalTransactionId.text)
+    let detail = JSONWriter.object { writer in
+      writer.member("environment", purchase.environment)
+      writer.member("subscriptionId", subscriptionId)
+    }
+    return person.map {
+      AuditEntry(publisherId: publisher, operator: $0, action: action, subject: subject, detail: detail)
+    }
+      ?? AuditEntry(
+        publisherId: publisher, actor: actor, token: token, action: action, subject: subject, detail: detail)
   }
 
   /// A begun period of ownership.

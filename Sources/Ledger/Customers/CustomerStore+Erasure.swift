@@ -37,15 +37,19 @@ extension CustomerStore {
   /// The commit locks the purchases before the customer, as a finalization does. A worker that finalizes a job of the
   /// customer's later finds the row in `erased_customers`.
   ///
-  /// - Parameter now: the time of the erasure, in milliseconds since 1970. Registrations until then have no owner.
+  /// - Parameters:
+  ///   - person: who does it at the console; `nil` for a publisher's token.
+  ///   - now: the time of the erasure, in milliseconds since 1970. Registrations until then have no owner.
   /// - Returns: `nil` when the ledger knows nothing about the customer. The erasure is noted all the same: a job of the
   ///   customer's may be under way, and Redis and RabbitMQ alone know of it.
-  public func erase(_ publisher: Int64, _ id: CustomerId, now: Int64) async throws -> Erasure? {
-    try await postgres.repeatingConflicts { try await Self.erase(publisher, id, now: now, in: $0) }
+  public func erase(
+    _ publisher: Int64, _ id: CustomerId, by person: String? = nil, now: Int64
+  ) async throws -> Erasure? {
+    try await postgres.repeatingConflicts { try await Self.erase(publisher, id, by: person, now: now, in: $0) }
   }
 
   private static func erase(
-    _ publisher: Int64, _ id: CustomerId, now: Int64, in transaction: PostgresTransaction
+    _ publisher: Int64, _ id: CustomerId, by person: String?, now: Int64, in transaction: PostgresTransaction
   ) async throws -> Erasure? {
     let customer: [PostgresParameter] = [.int64(publisher), .id(id)]
     let key = CustomerKey(publisherId: publisher, id: id)
@@ -65,7 +69,7 @@ extension CustomerStore {
       PostgresQuery(.deleteGrants, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
-    let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn.text)
+    let entry = AuditEntry(publisherId: publisher, by: person, action: "customer.erased", subject: standIn.text)
     _ = try await transaction.commit(
       [
         PostgresQuery(.deleteCustomer, customer),

@@ -52,6 +52,17 @@ extension CustomerStore {
   }
 }
 
+extension CustomerStore {
+  /// Notes in the audit log that a person takes a customer's document along. An erasure of
+  /// the customer takes the id out of it.
+  public func noteExport(_ customer: CustomerKey, by person: String) async throws {
+    let entry = AuditEntry(
+      publisherId: customer.publisherId, by: person, action: "customer.exported",
+      subject: customer.id.text)
+    _ = try await postgres.run(AuditEntry.insert([entry]))
+  }
+}
+
 /// One part of the document: the rows of a table.
 private struct ExportPart: Sendable {
   let document: RowDocument

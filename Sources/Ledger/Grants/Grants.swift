@@ -190,9 +190,7 @@ extension AuditEntry {
       detail.member("offerId", grant.offerId)
       detail.member("reason", grant.reason.rawValue)
     }
-    return person.map {
-      AuditEntry(publisherId: publisher, operator: $0, action: action, subject: subject, detail: detail)
-    } ?? AuditEntry(publisherId: publisher, actor: .publisher, action: action, subject: subject, detail: detail)
+    return AuditEntry(publisherId: publisher, by: person, action: action, subject: subject, detail: detail)
   }
 }
 

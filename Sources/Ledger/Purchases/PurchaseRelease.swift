@@ -16,11 +16,13 @@ public struct PurchaseRelease {
   ///   - publisher: the purchase's, with its present rules.
   ///   - subscriptionId: the period of ownership that ends. If the purchase has another one by now, nothing changes: a
   ///     repeated request does not take the purchase from its next owner.
+  ///   - person: who does it at the console; `nil` for a publisher's token.
   ///   - now: milliseconds since 1970.
   /// - Returns: the events to publish; `nil` if there is no such purchase.
   /// - Throws: `PostgresError`. It may run again after any failure.
   public func release(
-    _ key: PurchaseKey, publisher: Publisher, subscriptionId: Int64? = nil, now: Int64, traceparent: String? = nil
+    _ key: PurchaseKey, publisher: Publisher, subscriptionId: Int64? = nil, by person: String? = nil, now: Int64,
+    traceparent: String? = nil
   ) async throws -> Told? {
     let reading = OwnerReading(key: key)
     let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
@@ -29,7 +31,7 @@ public struct PurchaseRelease {
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
       let writing = CommitWriting(state, audience: publisher.audience)
       let audit = AuditEntry.owner(
-        "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher)
+        "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher, operator: person)
       _ = try await transaction.commit(writing.queries + [AuditEntry.insert([audit])])
       return state.changes.events
     }

@@ -1,0 +1,64 @@
+import Configuration
+import Domain
+import HTTPServer
+import Ledger
+import Service
+
+/// What a customer may ask for as a person: everything that is kept, and its erasure.
+extension ConsoleAPI {
+  /// Downloads what the ledger keeps about a customer, as `GET /customers/{customerId}/export` has it.
+  func export(_ customer: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    guard publisher(customer.publisherId, reader) != nil else { return reader.nothing }
+    if let refusal = reader.refusalOfAction { return refusal }
+    let store = CustomerStore(postgres)
+    let document = try await store.export(customer.publisherId, customer.id, now: context.now())
+    guard let document else { return reader.nothing }
+    // Who takes personal data along is noted before it goes out.
+    try await store.noteExport(customer, by: reader.view.person.name)
+    context.log.info("customer exported at the console", ["publisherId": .int(customer.publisherId)])
+    let name = "customer-of-\(customer.publisherId).json"
+    return ConsoleAnswer.json(200, document, [("Content-Disposition", "attachment; filename=\"\(name)\"")])
+  }
+
+  /// Erases a customer, as `DELETE /customers/{customerId}` does. The person types the id, since nothing undoes it.
+  func erase(
+    _ customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
+  ) async throws -> HTTPServerResponse {
+    guard publisher(customer.publisherId, reader) != nil else { return reader.nothing }
+    guard reader.view.person.role.erases else {
+      return reader.message(403, "For operators", "An erasure cannot be undone. Ask somebody with the role operator.")
+    }
+    guard let body = FormBody(request.body) else { return reader.malformed }
+    let held = try await holdings.holdings(of: customer)
+    guard held.isKnown else { return reader.nothing }
+    var preview = ErasurePreview(view: reader.view, customer: customer, holdings: held)
+    guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
+    guard body["customerId"].map({ CustomerId($0) }) == customer.id else {
+      preview.refusal = "The field has another id than the page. Type the customer's id, as it stands above."
+      return ConsoleAnswer.page(400, preview.html)
+    }
+    do {
+      // First, so that no copy outlives the customer. If the erasure fails, registrations ask the ledger.
+      try await copies.noteErased(customer.publisherId, customer.id)
+      let erasure = try await CustomerStore(postgres).erase(
+        customer.publisherId, customer.id, by: reader.view.person.name, now: context.now())
+      context.log.info("customer erased at the console", ["publisherId": .int(customer.publisherId)])
+      guard let erasure else { return reader.nothing }
+      return reader.message(200, "Erased", ErasurePreview.words(erasure))
+    } catch {
+      log("console could not erase a customer", error)
+      preview.refusal = "A server did not answer, so it may be done. Send the form again: the erasure happens once."
+      return ConsoleAnswer.page(503, preview.html)
+    }
+  }
+}
+
+extension ConsoleView {
+  func link(toExportOf customer: CustomerKey) -> Link {
+    link(["customers", "\(customer.publisherId)", customer.id.text, "export"])
+  }
+
+  func link(toErasureOf customer: CustomerKey) -> Link {
+    link(["customers", "\(customer.publisherId)", customer.id.text, "erase"])
+  }
+}

@@ -1,0 +1,56 @@
+import Domain
+import HTTPServer
+import Ledger
+import Service
+
+/// Takes a purchase from its owner: the same commit as the API's, with the person's name in the audit log.
+///
+/// The form names the period of ownership that the person saw. So it never takes a purchase from its next owner.
+extension ConsoleAPI {
+  func release(
+    _ key: PurchaseKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
+  ) async throws -> HTTPServerResponse {
+    guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
+    if let refusal = reader.refusalOfAction { return refusal }
+    guard let body = FormBody(request.body) else { return reader.malformed }
+    guard let purchase = try await PurchaseReader(postgres).purchases([key])[key] else { return reader.nothing }
+    guard let owner = purchase.owner else {
+      return reader.message(409, "Nobody owns it", "Nobody owns this purchase now, so there is nothing to release.")
+    }
+    let held = try await holdings.holdings(of: CustomerKey(publisherId: key.publisherId, id: owner.customerId))
+    var preview = ReleasePreview(
+      view: reader.view, purchase: purchase, owner: owner, rules: publisher.accessRules(for: owner.customerId),
+      holdings: held)
+    guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
+    guard let period = body["subscriptionId"].flatMap({ Int64($0) }), period == owner.subscriptionId else {
+      preview.refusal = "Somebody else owns the purchase by now. Look at it again before you release it."
+      return ConsoleAnswer.page(409, preview.html)
+    }
+    do {
+      let told = try await PurchaseRelease(postgres).release(
+        key, publisher: publisher, subscriptionId: period, by: reader.view.person.name, now: context.now())
+      guard let told else { return reader.nothing }
+      context.log.info(
+        "purchase released at the console",
+        [
+          "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
+          "environment": .string(key.environment.text),
+        ])
+      told.leaveInOutbox()
+      return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
+    } catch {
+      log("console could not release a purchase", error)
+      preview.refusal =
+        "The ledger did not answer, so it may be done. Send the form again: it takes the purchase from this owner only."
+      return ConsoleAnswer.page(503, preview.html)
+    }
+  }
+}
+
+extension ConsoleView {
+  func link(toReleaseOf purchase: PurchaseKey) -> Link {
+    link([
+      "purchases", "\(purchase.publisherId)", purchase.environment.text, purchase.originalTransactionId.text, "release",
+    ])
+  }
+}
