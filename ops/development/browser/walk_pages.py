@@ -162,6 +162,42 @@ class Walk:
         if self.driver.find_elements(By.CSS_SELECTOR, "form[action$='/withdraw']"):
             self.note("grant", "can be withdrawn twice")
 
+    def ask_apple(self, transaction):
+        """Asks Apple about an order of two transactions, of which one is not known here."""
+        self.go("/")
+        self.look_for(f"M{transaction}M1000000000000999")
+        self.wait("nothing is found", lambda: "Ask Apple" in self.driver.page_source)
+        self.judge("ask-apple")
+        self.driver.find_element(By.CSS_SELECTOR, "form[action$='/orders'] button").click()
+        self.wait("Apple answers", lambda: "1000000000000999" in self.driver.find_element(By.TAG_NAME, "main").text)
+        if not self.driver.find_elements(By.CSS_SELECTOR, "main a[href*='/purchases/']"):
+            self.note("order", "does not lead to the purchase that is known")
+        self.judge("order")
+
+    def release(self):
+        """Releases a purchase of the customer who was shown, and erases the customer."""
+        self.go(SHOWN)
+        self.driver.find_element(By.CSS_SELECTOR, "main a[href*='/purchases/']").click()
+        self.press("form[action$='/release'] button")
+        self.wait("the preview comes", lambda: "Release the purchase?" in self.driver.title)
+        self.judge("release-preview")
+        self.press("form.confirm button")
+        self.wait("the purchase is released", lambda: "nobody" in self.driver.find_element(By.TAG_NAME, "dl").text)
+        self.go(SHOWN)
+        self.press("form[action$='/erase'] button")
+        self.wait("the preview comes", lambda: "Erase the customer?" in self.driver.title)
+        self.driver.find_element(By.ID, "customerId").send_keys("another")
+        self.press("form.confirm button")
+        self.wait("another id is refused", lambda: "Not done." in self.driver.page_source)
+        self.judge("erasure-refused")
+        self.driver.find_element(By.ID, "customerId").send_keys(SHOWN.rpartition("/")[2])
+        self.press("form.confirm button")
+        self.wait("the customer is erased", lambda: "Erased" in self.driver.title)
+        self.judge("erased")
+
+    def press(self, selector):
+        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
     def open_form(self):
         details = self.driver.find_element(By.XPATH, "//details[summary[contains(., 'Grant access by hand')]]")
         if details.get_attribute("open") is None:
@@ -193,8 +229,10 @@ class Walk:
             for detail in self.driver.find_elements(By.CSS_SELECTOR, "details > summary"):
                 detail.click()
             self.judge(f"purchase-{number}")
+        self.ask_apple(sorted(links)[0].rpartition("/")[2])
         self.show()
         self.grant()
+        self.release()
         self.go("/customers/1001/nobody-has-this-id")
         self.judge("no-customer")
         self.driver.find_element(By.CSS_SELECTOR, ".who button").click()
