@@ -21,7 +21,7 @@ struct DoorReadLimitTests {
     let method: String
     let path: String
     let headers: [(String, String)]
-    var body = ""
+    var body: String?
     /// A part of the answer beyond the limit.
     let error: String
   }
