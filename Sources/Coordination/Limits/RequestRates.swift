@@ -19,9 +19,10 @@ public final class RequestRates {
   ///
   /// - Parameters:
   ///   - caller: names the caller among those of the publisher; no two kinds of callers may share a name.
-  ///   - perSecond: the caller's rate.
+  ///   - perSecond: how many requests of this kind the caller may send in a second. One that costs a tenth of the rate
+  ///     may be sent ten times, so requests of several kinds share one rate.
   /// - Returns: how long to wait, and nothing was counted; `nil` if the request may go on.
-  public func take(_ publisher: Int64, _ caller: String, perSecond: Int) async throws -> Duration? {
+  public func take(_ publisher: Int64, _ caller: String, perSecond: Double) async throws -> Duration? {
     let reply = try await redis.run(
       .takeRequest, keys: ["rateKey": keys.requestRate(publisher, caller)],
       arguments: ["rate": String(max(1, perSecond))])

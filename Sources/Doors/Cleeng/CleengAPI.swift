@@ -26,7 +26,7 @@ enum CleengAPI {
   /// `GET /entitlements/{offerId}`, with a customer's token.
   static func entitlement(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
-      let caller = try door.cleengCaller(of: call.request, .read)
+      let caller = try await door.cleengReader(of: call.request)
       guard let customer = caller.customerId else { throw .needsCustomer }
       return CleengAnswer.mediaStoreEntitlement(
         try await door.cleengEntitlement(OfferId(call[.offerId]), of: customer, caller.publisher))
@@ -36,7 +36,7 @@ enum CleengAPI {
   /// `GET /3.1/entitlements/customer_id/{customerId}/offer_id/{offerId}`, with the publisher's token.
   static func customersEntitlement(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
-      let caller = try door.cleengCaller(of: call.request, .read)
+      let caller = try await door.cleengReader(of: call.request)
       guard caller.customerId == nil else { throw .needsPublisher }
       let customer = try customerId(call[.customerId])
       return CleengAnswer.entitlement(

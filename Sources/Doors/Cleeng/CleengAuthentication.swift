@@ -11,6 +11,15 @@ extension DoorContext {
   func cleengCaller(of request: HTTPServerRequest, _ scope: TokenScope) throws(Problem) -> Caller {
     try CleengAPI.caller(of: request, authentication.authenticator, scope)
   }
+
+  /// Checks who reads, and counts the read.
+  ///
+  /// - Throws: ``Problem``: as ``cleengCaller(of:_:)``, and 429 as for reads of our own API.
+  func cleengReader(of request: HTTPServerRequest) async throws(Problem) -> Caller {
+    let caller = try cleengCaller(of: request, .read)
+    try await reads.admit(caller)
+    return caller
+  }
 }
 
 extension CleengAPI {

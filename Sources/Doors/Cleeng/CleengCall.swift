@@ -56,7 +56,7 @@ struct CleengCall: Equatable {
   /// Why a call fails. The codes from 1 are Cleeng's; the others are those of JSON-RPC 2.0.
   enum Failure: Error, CaseIterable {
     case invalidCustomerToken, invalidPublisherToken, accessDenied, invalidArguments
-    case parseError, invalidRequest, unknownMethod, internalError, unavailable
+    case parseError, invalidRequest, unknownMethod, internalError, unavailable, tooManyRequests
 
     /// The number for machines.
     var code: Int64 {
@@ -68,7 +68,7 @@ struct CleengCall: Equatable {
       case .parseError: -32700
       case .invalidRequest: -32600
       case .unknownMethod: -32601
-      case .internalError, .unavailable: -32603
+      case .internalError, .unavailable, .tooManyRequests: -32603
       }
     }
 
@@ -84,6 +84,25 @@ struct CleengCall: Equatable {
       case .unknownMethod: "Method not found"
       case .internalError: "Internal error"
       case .unavailable: "The service cannot answer now"
+      case .tooManyRequests: "Too many requests"
+      }
+    }
+
+    /// The HTTP status. A client that does not read it finds the error in the body.
+    var status: Int {
+      switch self {
+      case .unavailable: 503
+      case .tooManyRequests: 429
+      default: 200
+      }
+    }
+
+    /// The seconds after which another call makes sense. No rate makes one read wait for longer than a second.
+    var retryAfter: Int? {
+      switch self {
+      case .unavailable: 2
+      case .tooManyRequests: 1
+      default: nil
       }
     }
   }

@@ -23,7 +23,7 @@ enum CleengRPC {
   private static func tags(
     _ door: DoorContext, _ tokens: CleengCall.Tokens
   ) async throws(CleengCall.Failure) -> [String] {
-    let caller = try caller(door, tokens)
+    let caller = try await caller(door, tokens)
     let key = CustomerKey(publisherId: caller.publisher.id, id: caller.customerId ?? .nobody)
     let found: CustomerPurchases
     do {
@@ -34,8 +34,10 @@ enum CleengRPC {
     return CleengEntitlement.tags(key, holdings: found, publisher: caller.publisher, now: door.now)
   }
 
-  /// Checks both tokens: the customer must be the publisher's.
-  private static func caller(_ door: DoorContext, _ tokens: CleengCall.Tokens) throws(CleengCall.Failure) -> Caller {
+  /// Checks both tokens: the customer must be the publisher's. The call counts as a read with each of them.
+  private static func caller(
+    _ door: DoorContext, _ tokens: CleengCall.Tokens
+  ) async throws(CleengCall.Failure) -> Caller {
     let authenticator = door.authentication.authenticator
     let (publisher, customer): (Caller, Caller)
     do {
@@ -52,6 +54,11 @@ enum CleengRPC {
     guard publisher.publisher.id == customer.publisher.id, publisher.publisher.doors.cleeng != nil else {
       throw .accessDenied
     }
+    do {
+      // A customer beyond its rate takes nothing of the publisher's.
+      try await door.reads.admit(customer)
+      try await door.reads.admit(publisher)
+    } catch { throw .tooManyRequests }
     return customer
   }
 
@@ -65,7 +72,7 @@ enum CleengRPC {
         writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
         writer.member("error", json: JSONWriter.null)
       case .failure(let failure):
-        status = failure == .unavailable ? 503 : 200
+        status = failure.status
         writer.member("result", json: JSONWriter.null)
         writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
         writer.member("error") { error in
@@ -76,7 +83,11 @@ enum CleengRPC {
       writer.member("jsonrpc", "2.0")
     }
     var response = jsonResponse(status, written: body)
-    if status == 503 { response.headers.append(("Retry-After", "2")) }
+    if let seconds = failure(of: result)?.retryAfter { response.headers.append(("Retry-After", String(seconds))) }
     return response
+  }
+
+  private nonisolated static func failure(of result: Result<[String], CleengCall.Failure>) -> CleengCall.Failure? {
+    if case .failure(let failure) = result { failure } else { nil }
   }
 }

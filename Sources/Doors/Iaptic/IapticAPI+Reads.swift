@@ -51,7 +51,7 @@ extension IapticAPI {
 
   /// `GET /v2/customers`: a page of all customers, or the named ones.
   static func customers(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
-    await answering(door, call) { reader throws(IapticReadError) in
+    await answering(door, call, reads: IapticCustomersRequest.reads) { reader throws(IapticReadError) in
       let request = try IapticCustomersRequest(call.request)
       let page = try await reader.page(request)
       var rows: [IapticSubscriber] = []
@@ -72,8 +72,9 @@ extension IapticAPI {
     }
   }
 
+  /// - Parameter reads: how many reads a request costs; one, if not said.
   private static func answering(
-    _ door: DoorContext, _ call: DoorCall,
+    _ door: DoorContext, _ call: DoorCall, reads: (HTTPServerRequest) throws(IapticReadError) -> Int = { _ in 1 },
     _ answer: @LoopActor (IapticReader) async throws(IapticReadError) -> HTTPServerResponse
   ) async -> HTTPServerResponse {
     do throws(IapticReadError) {
@@ -82,6 +83,8 @@ extension IapticAPI {
       if case .broken = found { throw IapticReadError.brokenPublisher }
       guard let publisher = found.found, let policy = publisher.doors.iaptic?.policy
       else { throw IapticReadError.wrongCredential }
+      let reads = try reads(call.request)
+      do { try await door.reads.admit(publisher, at: .iaptic, reads: reads) } catch { throw IapticReadError(error) }
       return try await answer(IapticReader(door: door, publisher: publisher, policy: policy))
     } catch {
       return error.response

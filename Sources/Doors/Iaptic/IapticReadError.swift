@@ -22,10 +22,15 @@ struct IapticReadError: Error, Equatable {
   static let unknownUser = IapticReadError(
     status: 404, code: "NotFound", message: "The publisher has no customer with this applicationUsername.")
 
-  /// The error of a ledger that does not answer, or refuses.
+  /// The error of a ledger that does not answer, or refuses, or of a credential that reads too often.
   init(_ problem: Problem) {
     status = problem.status
-    code = problem.status == 503 ? "ServiceUnavailable" : "InternalError"
+    code =
+      switch problem.status {
+      case 429: "TooManyRequests"
+      case 503: "ServiceUnavailable"
+      default: "InternalError"
+      }
     message = problem.detail ?? problem.message
     retryAfter = problem.retryAfter ?? 2
   }
@@ -46,7 +51,7 @@ struct IapticReadError: Error, Equatable {
         answer.member("message", message)
       })
     if status == 401 { response.headers.append(("WWW-Authenticate", "Basic realm=\"countersign\"")) }
-    if status == 503 { response.headers.append(("Retry-After", String(retryAfter))) }
+    if status == 429 || status == 503 { response.headers.append(("Retry-After", String(retryAfter))) }
     return response
   }
 }

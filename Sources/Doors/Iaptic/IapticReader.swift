@@ -94,6 +94,24 @@ enum IapticCustomersRequest: Equatable {
   /// The most customers that a page may skip, so that no request reads a whole table.
   static let mostSkipped = 100_000
 
+  /// How many reads the request costs: one for each name.
+  ///
+  /// A page costs as many as the longest page has rows, and one more for each thousand customers that it skips. The
+  /// ledger walks over those, and over all that it counts.
+  var reads: Int {
+    switch self {
+    case .named(let users): users.count
+    case .page(let skip, limit: _): Self.most + skip / 1000
+    }
+  }
+
+  /// How many reads a request costs.
+  ///
+  /// - Throws: ``IapticReadError``, if it is not valid.
+  static func reads(of request: HTTPServerRequest) throws(IapticReadError) -> Int {
+    try IapticCustomersRequest(request).reads
+  }
+
   /// - Throws: ``IapticReadError``.
   init(_ request: HTTPServerRequest) throws(IapticReadError) {
     let skip = try Self.number(request, "skip", 0...Self.mostSkipped) ?? 0

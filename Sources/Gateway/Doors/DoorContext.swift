@@ -18,15 +18,17 @@ package struct DoorContext {
   private let outlet: EventOutlet
   /// What refused requests may write.
   package let refusals: RefusalAllowance
+  /// How often each credential may read.
+  package let reads: ReadLimit
 
   package init(
     _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
     _ registration: DoorRegistration, _ postgres: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
-    _ refusals: RefusalAllowance
+    _ refusals: RefusalAllowance, _ reads: ReadLimit
   ) {
     (self.context, self.authentication, self.evidence) = (context, authentication, evidence)
     (self.registration, self.postgres) = (registration, postgres)
-    (reader, self.outlet, self.refusals) = (holdings, outlet, refusals)
+    (reader, self.outlet, self.refusals, self.reads) = (holdings, outlet, refusals, reads)
   }
 
   /// Milliseconds since 1970.

@@ -24,10 +24,11 @@ package final class RefusalAllowance {
 
   /// The most refused requests of a sender that are written in a minute.
   static let most = 10
-  /// The most senders that are remembered. With more, those whose minute is over are forgotten; if none is, nobody new
-  /// writes anything.
+  /// The most senders that are remembered, three quarters of them one publisher's. With more, those whose minute is
+  /// over are forgotten; if none is, nobody new of the publisher writes anything.
   static let mostSenders = 10_000
   private nonisolated static let minute: Int64 = 60_000
+  private nonisolated static let second: Int64 = 1000
 
   private struct Window {
     let start: Int64
@@ -38,6 +39,9 @@ package final class RefusalAllowance {
   }
 
   private var windows: [Sender: Window] = [:]
+  /// How many of the remembered senders are each publisher's.
+  private var senders = PublisherLimit(most: mostSenders)
+  private var lastTidying: Int64?
 
   /// Creates an allowance in which nobody has used anything up.
   package init() {}
@@ -50,12 +54,24 @@ package final class RefusalAllowance {
   package func admits(_ digest: [UInt8], of sender: Sender, now: Int64) -> Bool {
     var window = windows[sender] ?? Window(start: now)
     if !window.holds(now) { window = Window(start: now) }
-    if windows[sender] == nil, windows.count >= Self.mostSenders {
-      windows = windows.filter { $0.value.holds(now) }
-      guard windows.count < Self.mostSenders else { return false }
+    if windows[sender] == nil, !senders.begin(of: sender.publisherId) {
+      tidy(now)
+      guard senders.begin(of: sender.publisherId) else { return false }
     }
     let isNew = window.requests.count < Self.most && window.requests.insert(digest).inserted
     windows[sender] = window
     return isNew
+  }
+
+  /// Forgets the senders whose minute is over.
+  private func tidy(_ now: Int64) {
+    // At most once a second: a crowd of senders must not make each request walk through all of them. A clock may be
+    // set back.
+    if let lastTidying, lastTidying <= now, now.subtracting(lastTidying) < Self.second { return }
+    lastTidying = now
+    for sender in windows.filter({ !$0.value.holds(now) }).keys {
+      windows[sender] = nil
+      senders.end(of: sender.publisherId)
+    }
   }
 }

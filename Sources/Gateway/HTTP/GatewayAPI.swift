@@ -157,6 +157,6 @@ final class GatewayAPI {
         replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(postgres),
         provision: Provision(
           context: context, open: parts.open, postgres: postgres, outlet: parts.outlet, looks: looks)),
-      postgres, parts.holdings, parts.outlet, refusals)
+      postgres, parts.holdings, parts.outlet, refusals, reads)
   }
 }

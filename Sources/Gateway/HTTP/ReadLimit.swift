@@ -1,7 +1,7 @@
 import Configuration
 import Coordination
-import Domain
-import EventLoop
+package import Domain
+package import EventLoop
 import Formats
 import Observability
 import Service
@@ -11,7 +11,7 @@ import Service
 /// Most credentials send few: up to a tenth of its rate, a gateway counts by itself, and asks Redis nothing. So a
 /// credential may send a tenth more for each gateway.
 @LoopActor
-final class ReadLimit {
+package final class ReadLimit {
   private struct Reader: Hashable {
     let publisherId: Int64
     let name: ExactText
@@ -28,28 +28,42 @@ final class ReadLimit {
     (self.context, self.rates, self.metrics) = (context, rates, metrics)
   }
 
-  /// Counts a read.
+  /// Counts a read of our own API, or of a door that takes our own tokens.
   ///
   /// - Throws: ``Problem``: 429 LIM0005 or LIM0006. Without Redis nobody is refused.
-  func admit(_ caller: Caller) async throws(Problem) {
+  package func admit(_ caller: Caller) async throws(Problem) {
     let limits = context.settings.gateway.limits
     let (name, perSecond, limit) =
       switch caller.customerId {
       case let customer?: ("customer:\(customer.text)", limits.customerReadsPerSecond, Limit.customerReads)
       case nil: ("token:\(caller.token?.name ?? "")", limits.readsPerSecond, Limit.publisherReads)
       }
-    let reader = Reader(publisherId: caller.publisher.id, name: name.exact)
-    let (time, now) = (Duration.seconds(10) / max(1, perSecond), ContinuousClock.now - begun)
+    try await admit(caller.publisher.id, name, ReadCost(1, perSecond: perSecond), limit)
+  }
+
+  /// Counts the reads of a request to a door with a credential of the vendor's kind. A publisher's credentials for a
+  /// door share one rate.
+  ///
+  /// - Parameter reads: how many reads the request costs. One that costs more than a second's reads costs those.
+  /// - Throws: ``Problem``: 429 LIM0005. Without Redis nobody is refused.
+  package func admit(_ publisher: Publisher, at door: Door, reads: Int) async throws(Problem) {
+    let cost = ReadCost(reads, perSecond: context.settings.gateway.limits.readsPerSecond)
+    try await admit(publisher.id, "door:\(door.rawValue)", cost, .publisherReads)
+  }
+
+  private func admit(_ publisher: Int64, _ name: String, _ cost: ReadCost, _ limit: Limit) async throws(Problem) {
+    let reader = Reader(publisherId: publisher, name: name.exact)
+    let (time, now) = (cost.ownTime, ContinuousClock.now - begun)
     if own.wait(of: reader, for: time, now: now) <= .zero { return own.note(reader, time, now: now) }
     let wait: Duration?
     do {
-      wait = try await rates.take(caller.publisher.id, name, perSecond: perSecond)
+      wait = try await rates.take(publisher, name, perSecond: cost.perSecond)
     } catch {
       context.log.debug("a read is not counted", ["cause": .failure(error)])
       return
     }
     guard let wait else { return }
-    metrics.limited(limit, caller.publisher.id)
+    metrics.limited(limit, publisher)
     throw .limited(limit, wait)
   }
 }

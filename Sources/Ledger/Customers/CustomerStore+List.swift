@@ -17,12 +17,29 @@ extension CustomerStore {
   ///
   /// - Parameter prefix: the text with which their ids begin; empty for all.
   public func list(_ publisher: Int64, prefix: String, skip: Int, limit: Int) async throws -> Page {
+    let end = Self.end(ofPrefix: prefix)
     let rows = try await postgres.run([
       PostgresQuery(
-        .listCustomers, [.int64(publisher), .text(prefix), .int64(Int64(skip)), .int64(Int64(limit))]),
-      PostgresQuery(.countCustomers, [.int64(publisher), .text(prefix), .int64(Self.mostCounted)]),
+        .listCustomers, [.int64(publisher), .text(prefix), .text(end), .int64(Int64(skip)), .int64(Int64(limit))]),
+      PostgresQuery(.countCustomers, [.int64(publisher), .text(prefix), .text(end), .int64(Self.mostCounted)]),
     ])
     return Page(ids: try rows[0].map { try $0.id("id") ?? "" }, total: try rows[1].first?.int64("count") ?? 0)
+  }
+
+  /// The least text that is greater, by bytes, than every customer's id with a prefix.
+  ///
+  /// So the statement reads a range of the index, and not all customers of the publisher. The order of UTF-8 is that of
+  /// code points.
+  nonisolated static func end(ofPrefix prefix: String) -> String {
+    var scalars = Array(prefix.unicodeScalars)
+    while let last = scalars.popLast() {
+      // U+D800 to U+DFFF are no characters.
+      let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let next = Unicode.Scalar(next) else { continue }
+      return String(String.UnicodeScalarView(scalars + [next]))
+    }
+    // Longer than an id may be, and of the greatest character.
+    return String(repeating: "\u{10FFFF}", count: CustomerId.longest / 4 + 1)
   }
 }
 
@@ -30,13 +47,13 @@ extension PostgresStatement {
   fileprivate static let listCustomers = PostgresStatement(
     "list customers",
     """
-    SELECT id FROM customers WHERE publisher_id = $1 AND starts_with(id, $2) ORDER BY id OFFSET $3 LIMIT $4
+    SELECT id FROM customers WHERE publisher_id = $1 AND id >= $2 AND id < $3 ORDER BY id OFFSET $4 LIMIT $5
     """)
 
   fileprivate static let countCustomers = PostgresStatement(
     "count customers",
     """
     SELECT count(*) AS count FROM (
-      SELECT FROM customers WHERE publisher_id = $1 AND starts_with(id, $2) LIMIT $3) AS counted
+      SELECT FROM customers WHERE publisher_id = $1 AND id >= $2 AND id < $3 LIMIT $4) AS counted
     """)
 }

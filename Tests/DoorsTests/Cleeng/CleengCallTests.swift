@@ -50,7 +50,7 @@ struct CleengCallTests {
 
   @Test func `the codes are Cleeng's, and those of JSON-RPC`() {
     #expect(
-      CleengCall.Failure.allCases.map(\.code) == [1, 3, 5, 11, -32700, -32600, -32601, -32603, -32603])
+      CleengCall.Failure.allCases.map(\.code) == [1, 3, 5, 11, -32700, -32600, -32601, -32603, -32603, -32603])
     #expect(Set(CleengCall.Failure.allCases.map(\.message)).count == CleengCall.Failure.allCases.count)
   }
 
@@ -70,5 +70,10 @@ struct CleengCallTests {
     let away = CleengRPC.response(id: nil, .failure(.unavailable))
     #expect(away.status == 503)
     #expect(away.headers.contains { $0.name == "Retry-After" })
+    let often = CleengRPC.response(id: "1", .failure(.tooManyRequests))
+    #expect(often.status == 429 && often.headers.contains { $0.name == "Retry-After" && $0.value == "1" })
+    #expect(
+      text("1", .failure(.tooManyRequests))
+        == #"{"result":null,"id":"1","error":{"code":-32603,"message":"Too many requests"},"jsonrpc":"2.0"}"#)
   }
 }

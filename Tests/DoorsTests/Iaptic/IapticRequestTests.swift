@@ -197,6 +197,8 @@ struct IapticRequestTests {
     #expect(try customers(("applicationUsername", "a"), ("limit", "5")) == .named(["a"]))
     #expect(throws: IapticReadError.self) { try customers(("applicationUsername", "a"), ("limit", "x")) }
     #expect(try customers(("applicationUsername", "100%,b")) == .named(["100%", "b"]))
+    #expect(try customers(("limit", "1")).reads == 100 && customers(("skip", "100000")).reads == 200)
+    #expect(try customers(("applicationUsername", "a,b,c")).reads == 3)
     for wrong: (String, String) in [
       ("limit", "0"), ("limit", "101"), ("limit", "x"), ("skip", "-1"), ("skip", "100001"),
       ("applicationUsername", ""), ("applicationUsername", ","),

@@ -145,4 +145,19 @@ struct CustomerStoreTests {
       #expect(none.entries.isEmpty && none.nextBefore == nil)
     }
   }
+
+  @Test func `a list has the customers whose ids begin with a prefix, in the order of their bytes`() async throws {
+    try await with { (store, _) async throws in
+      let ids: [CustomerId] = ["a", "ip", "ip9", "ip:", "ip:1", "ip:é", "ip:\u{10FFFF}", "ip;", "z", "\u{10FFFF}"]
+      for id in ids.reversed() { #expect(try await store.put(1, Customer(id: id)) == .created) }
+      #expect(try await store.put(2, Customer(id: "ip:2")) == .created)
+      let all = try await store.list(1, prefix: "", skip: 0, limit: 100)
+      #expect(all.ids == ids && all.total == 10)
+      let some = try await store.list(1, prefix: "ip:", skip: 0, limit: 100)
+      #expect(some.ids == ["ip:", "ip:1", "ip:é", "ip:\u{10FFFF}"] && some.total == 4)
+      let page = try await store.list(1, prefix: "ip:", skip: 1, limit: 2)
+      #expect(page.ids == ["ip:1", "ip:é"] && page.total == 4)
+      #expect(try await store.list(3, prefix: "ip:", skip: 0, limit: 2).ids.isEmpty)
+    }
+  }
 }
