@@ -24,8 +24,12 @@ struct LimitFleetTests {
     let isByCustomer: Bool
     var isRead = false
     var isReplay = false
+    var isWrite = false
 
     var description: String { limit }
+
+    /// The answers to what is accepted.
+    var statuses: [Int] { isRead ? [404] : isWrite ? [200, 201] : [202] }
   }
 
   nonisolated static let cases = [
@@ -47,6 +51,9 @@ struct LimitFleetTests {
       limit: "customer_reads", code: "LIM0006", key: "CUSTOMER_READS_PER_SECOND", atOnce: 3, perSecond: 1.2,
       isByCustomer: true, isRead: true),
     Case(
+      limit: "publisher_writes", code: "LIM0012", key: "WRITES_PER_SECOND", atOnce: 3, perSecond: 1.2,
+      isByCustomer: false, isWrite: true),
+    Case(
       limit: "publisher_replays", code: "LIM0007", key: "REPLAYS_PER_SECOND", atOnce: 10, perSecond: 1,
       isByCustomer: false, isReplay: true),
   ]
@@ -63,7 +70,7 @@ struct LimitFleetTests {
         let answer = try await self.send(one, number, fleet, gateway)
         number += 1
         guard answer.status == 429 else {
-          #expect(answer.status == (one.isRead ? 404 : 202))
+          #expect(one.statuses.contains(answer.status))
           accepted += 1
           continue
         }
@@ -92,6 +99,9 @@ struct LimitFleetTests {
     let path = "/storekit2/purchases"
     if one.isReplay {
       return try await fleet.send("POST", fleet.url("/3.1/webhook_endpoints/main/test", gateway: gateway), headers)
+    }
+    if one.isWrite {
+      return try await fleet.send("PUT", fleet.url("/customers/\(number)", gateway: gateway), headers, "{}")
     }
     if one.isRead {
       return try await fleet.send("GET", fleet.url("\(path)/synchronizations/none", gateway: gateway), headers)

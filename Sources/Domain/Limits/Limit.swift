@@ -6,6 +6,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case publisherOpen = "publisher_open"
   case publisherReads = "publisher_reads"
   case customerReads = "customer_reads"
+  case publisherWrites = "publisher_writes"
   case publisherReplays = "publisher_replays"
   case eventWaits = "event_waits"
   case customerGrants = "customer_grants"

@@ -17,7 +17,7 @@ extension DoorContext {
   /// - Throws: ``Problem``: as ``cleengCaller(of:_:)``, and 429 as for reads of our own API.
   func cleengReader(of request: HTTPServerRequest) async throws(Problem) -> Caller {
     let caller = try cleengCaller(of: request, .read)
-    try await reads.admit(caller)
+    try await limit.admit(caller)
     return caller
   }
 }

@@ -56,8 +56,8 @@ enum CleengRPC {
     }
     do {
       // A customer beyond its rate takes nothing of the publisher's.
-      try await door.reads.admit(customer)
-      try await door.reads.admit(publisher)
+      try await door.limit.admit(customer)
+      try await door.limit.admit(publisher)
     } catch { throw .tooManyRequests }
     return customer
   }

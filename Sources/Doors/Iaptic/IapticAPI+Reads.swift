@@ -84,7 +84,7 @@ extension IapticAPI {
       guard let publisher = found.found, let policy = publisher.doors.iaptic?.policy
       else { throw IapticReadError.wrongCredential }
       let reads = try reads(call.request)
-      do { try await door.reads.admit(publisher, at: .iaptic, reads: reads) } catch { throw IapticReadError(error) }
+      do { try await door.limit.admit(publisher, at: .iaptic, reads: reads) } catch { throw IapticReadError(error) }
       return try await answer(IapticReader(door: door, publisher: publisher, policy: policy))
     } catch {
       return error.response

@@ -19,16 +19,16 @@ package struct DoorContext {
   /// What refused requests may write.
   package let refusals: RefusalAllowance
   /// How often each credential may read.
-  package let reads: ReadLimit
+  package let limit: RequestLimit
 
   package init(
     _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
     _ registration: DoorRegistration, _ postgres: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
-    _ refusals: RefusalAllowance, _ reads: ReadLimit
+    _ refusals: RefusalAllowance, _ limit: RequestLimit
   ) {
     (self.context, self.authentication, self.evidence) = (context, authentication, evidence)
     (self.registration, self.postgres) = (registration, postgres)
-    (reader, self.outlet, self.refusals, self.reads) = (holdings, outlet, refusals, reads)
+    (reader, self.outlet, self.refusals, self.limit) = (holdings, outlet, refusals, limit)
   }
 
   /// Milliseconds since 1970.

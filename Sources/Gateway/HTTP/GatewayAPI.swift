@@ -18,12 +18,12 @@ final class GatewayAPI {
   private let healthEndpoints: HealthEndpoints
   private let looks: ProvisionLooks
   private let refusals = RefusalAllowance()
-  private let reads: ReadLimit
+  private let limit: RequestLimit
 
   init(_ parts: GatewayParts, _ healthEndpoints: HealthEndpoints) {
     (self.parts, self.healthEndpoints) = (parts, healthEndpoints)
     looks = ProvisionLooks(parts.metrics.provisions)
-    reads = ReadLimit(
+    limit = RequestLimit(
       parts.context, RequestRates(parts.redis.client, prefix: parts.context.settings.redis.prefix), parts.metrics)
   }
 
@@ -75,7 +75,12 @@ final class GatewayAPI {
       throw .forbidden("This is done with the publisher's token, X-Publisher-Token, and not with a customer's.")
     }
     try caller.require(scope)
-    if route.method == .get { try await reads.admit(caller) }
+    if route.method == .get {
+      try await limit.admit(caller)
+    } else if !admitsCustomers {
+      // The others are registrations, which have limits of their own.
+      try await limit.admitWrite(caller.publisher)
+    }
     let call = Call(request: request, caller: caller, values: values)
     guard route.method != .get, let token = caller.token else { return try await handler(self, call) }
     let answer: Result<HTTPServerResponse, Problem> = await AuditEntry.$requestToken.withValue(token.name) {
@@ -157,6 +162,6 @@ final class GatewayAPI {
         replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(postgres),
         provision: Provision(
           context: context, open: parts.open, postgres: postgres, outlet: parts.outlet, looks: looks)),
-      postgres, parts.holdings, parts.outlet, refusals, reads)
+      postgres, parts.holdings, parts.outlet, refusals, limit)
   }
 }

@@ -21,6 +21,7 @@ extension Problem {
     case .publisherOpen:
       ("LIM0004", "The publisher has gateway.limits.openPerPublisher synchronizations that are not finalized.")
     case .publisherReads: ("LIM0005", "The token reads more often than gateway.limits.readsPerSecond allows.")
+    case .publisherWrites: ("LIM0012", "The publisher changes more than gateway.limits.writesPerSecond allows.")
     case .publisherReplays:
       (
         "LIM0007",

@@ -7,6 +7,8 @@ public struct LimitSettings: Sendable {
   public var readsPerSecond: Int
   /// Reads a second with the token of one customer.
   public var customerReadsPerSecond: Int
+  /// Requests a second by which a publisher changes something, with all of its tokens.
+  public var writesPerSecond: Int
   /// Events a second that a publisher sends again; those of ten seconds may come at once.
   public var replaysPerSecond: Int
   /// Access that a publisher gives by hand.
@@ -42,6 +44,11 @@ public struct LimitSettings: Sendable {
         "gateway.limits.customerReadsPerSecond", 20, 1...1_000_000,
         "How many reads one customer's token may make in a second, at all gateways together, and a tenth more for each "
           + "gateway."))
+    writesPerSecond = Int(
+      reader.int(
+        "gateway.limits.writesPerSecond", 200, 1...1_000_000,
+        "How many requests one publisher may send in a second to change something other than by registrations, at all "
+          + "gateways together, and a tenth more for each gateway. All of its tokens share it."))
     replaysPerSecond = Int(
       reader.int(
         "gateway.limits.replaysPerSecond", 10, 1...10_000,

@@ -26,7 +26,8 @@ extension RunningFleet {
           "listen": "127.0.0.1:0", "publishTimeoutSeconds": 3, "maxConnectionsPerAddress": 4096,
           "limits": {
             "registrationsPerSecond": 1000000, "customerRegistrationsPerSecond": 1000000, "openPerCustomer": 1000000,
-            "openPerPublisher": 100000000, "readsPerSecond": 1000000, "customerReadsPerSecond": 1000000
+            "openPerPublisher": 100000000, "readsPerSecond": 1000000, "customerReadsPerSecond": 1000000,
+            "writesPerSecond": 1000000
           }
         },
         "worker": {

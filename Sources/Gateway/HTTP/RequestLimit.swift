@@ -6,12 +6,12 @@ import Formats
 import Observability
 import Service
 
-/// How many reads a second each credential may send to all gateways (`gateway.limits`).
+/// How many reads and writes a second each credential may send to all gateways (`gateway.limits`).
 ///
 /// Most credentials send few: up to a tenth of its rate, a gateway counts by itself, and asks Redis nothing. So a
 /// credential may send a tenth more for each gateway.
 @LoopActor
-package final class ReadLimit {
+package final class RequestLimit {
   private struct Reader: Hashable {
     let publisherId: Int64
     let name: ExactText
@@ -38,7 +38,7 @@ package final class ReadLimit {
       case let customer?: ("customer:\(customer.text)", limits.customerReadsPerSecond, Limit.customerReads)
       case nil: ("token:\(caller.token?.name ?? "")", limits.readsPerSecond, Limit.publisherReads)
       }
-    try await admit(caller.publisher.id, name, ReadCost(1, perSecond: perSecond), limit)
+    try await admit(caller.publisher.id, name, RequestCost(1, perSecond: perSecond), limit)
   }
 
   /// Counts the reads of a request to a door with a credential of the vendor's kind. A publisher's credentials for a
@@ -47,11 +47,19 @@ package final class ReadLimit {
   /// - Parameter reads: how many reads the request costs. One that costs more than a second's reads costs those.
   /// - Throws: ``Problem``: 429 LIM0005. Without Redis nobody is refused.
   package func admit(_ publisher: Publisher, at door: Door, reads: Int) async throws(Problem) {
-    let cost = ReadCost(reads, perSecond: context.settings.gateway.limits.readsPerSecond)
+    let cost = RequestCost(reads, perSecond: context.settings.gateway.limits.readsPerSecond)
     try await admit(publisher.id, "door:\(door.rawValue)", cost, .publisherReads)
   }
 
-  private func admit(_ publisher: Int64, _ name: String, _ cost: ReadCost, _ limit: Limit) async throws(Problem) {
+  /// Counts a request by which a publisher changes something. All tokens of a publisher share one rate.
+  ///
+  /// - Throws: ``Problem``: 429 LIM0012. Without Redis nobody is refused.
+  func admitWrite(_ publisher: Publisher) async throws(Problem) {
+    let cost = RequestCost(1, perSecond: context.settings.gateway.limits.writesPerSecond)
+    try await admit(publisher.id, "writes", cost, .publisherWrites)
+  }
+
+  private func admit(_ publisher: Int64, _ name: String, _ cost: RequestCost, _ limit: Limit) async throws(Problem) {
     let reader = Reader(publisherId: publisher, name: name.exact)
     let (time, now) = (cost.ownTime, ContinuousClock.now - begun)
     if own.wait(of: reader, for: time, now: now) <= .zero { return own.note(reader, time, now: now) }
@@ -59,7 +67,7 @@ package final class ReadLimit {
     do {
       wait = try await rates.take(publisher, name, perSecond: cost.perSecond)
     } catch {
-      context.log.debug("a read is not counted", ["cause": .failure(error)])
+      context.log.debug("a request is not counted", ["cause": .failure(error)])
       return
     }
     guard let wait else { return }

@@ -1,5 +1,5 @@
 /// What one request takes of a credential's reads a second.
-struct ReadCost: Equatable {
+struct RequestCost: Equatable {
   /// How many such requests the credential may send in a second, at least one.
   let perSecond: Double
 
