@@ -25,6 +25,11 @@ public final class OrderLookups {
   }
 
   private static let endpoint = AppStoreEndpoint.orderLookup
+  /// How many calls a second all roles together may make for an app.
+  ///
+  /// - Parameter scale: the fleet's budget, as a factor of Apple's limit.
+  public static func callsPerSecond(_ scale: Double) -> Double { endpoint.callsPerSecond(in: .production) * scale }
+
   /// A person waits, so a call has no longer.
   private static let longestCall = Duration.seconds(10)
 
@@ -76,7 +81,7 @@ public final class OrderLookups {
   }
 
   private func find(_ orderId: OrderId, in app: Publisher.App) async throws -> OrderReply {
-    let perSecond = Self.endpoint.callsPerSecond(in: .production) * dependencies.budgetScale
+    let perSecond = Self.callsPerSecond(dependencies.budgetScale)
     let place = CallPlace(
       bundleId: app.bundleId, environment: .production,
       budgets: [CallBudget(endpoint: Self.endpoint.rawValue, perSecond: perSecond)])

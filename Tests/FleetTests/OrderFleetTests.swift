@@ -74,6 +74,21 @@ struct OrderFleetTests {
     }
   }
 
+  @Test func `a publisher that loops leaves half of the calls to others`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.2"]) {
+      fleet in
+      var (answered, refused, start) = (0, 0, ContinuousClock.now)
+      while refused == 0, answered < 500 {
+        let answer = try await ask(fleet, "M1000000000001")
+        if answer.status == 200 { answered += 1 } else { refused += 1 }
+        if answered == 1 { start = ContinuousClock.now }
+      }
+      // One a second, of the two that the fleet may make.
+      #expect(refused == 1 && Double(answered) <= 3 + 1.1 * ((ContinuousClock.now - start) / .seconds(1)))
+      #expect(try await fleet.metric("gateway-1", #"countersign_limited_total{limit="order_share"}"#) == 1)
+    }
+  }
+
   @Test func `the fleet asks no more than Apple allows`() async throws {
     let scale = ["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.001"]
     try await RunningFleet.with(["gateway-1", "gateway-2", "worker-1"], overrides: scale) { fleet in

@@ -12,6 +12,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
   case orderLookups = "order_lookups"
+  case orderShare = "order_share"
 
   /// The limits that a registration may meet.
   public static let ofRegistrations: [Limit] = [.publisherRate, .customerRate, .customerOpen, .publisherOpen]

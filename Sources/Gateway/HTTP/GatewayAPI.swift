@@ -123,7 +123,7 @@ final class GatewayAPI {
 
   func orders(for caller: Caller) -> OrderAPI {
     OrderAPI(
-      context: context, orders: parts.orders, reader: PurchaseReader(postgres), metrics: parts.metrics,
+      context: context, orders: parts.orders, reader: PurchaseReader(postgres), limit: limit, metrics: parts.metrics,
       publisher: caller.publisher)
   }
 

@@ -33,6 +33,8 @@ extension Problem {
       ("LIM0010", "The publisher has given gateway.limits.grantsPerDay grants today; the day begins at 00:00 UTC.")
     case .orderLookups:
       ("LIM0011", "The calls that Apple allows for the order ids of the app are used up for now.")
+    case .orderShare:
+      ("LIM0011", "The publisher has asked for its part of the order ids that Apple may be asked about in a second.")
     case .customerReads: ("LIM0006", "The customer reads more often than gateway.limits.customerReadsPerSecond allows.")
     case .eventWaits:
       ("LIM0008", "As many requests wait for events at this gateway as may. Ask without wait, or ask later.")

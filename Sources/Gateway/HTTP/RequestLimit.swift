@@ -1,3 +1,4 @@
+import AppleCalls
 import Configuration
 import Coordination
 package import Domain
@@ -57,6 +58,16 @@ package final class RequestLimit {
   func admitWrite(_ publisher: Publisher) async throws(Problem) {
     let cost = RequestCost(1, perSecond: context.settings.gateway.limits.writesPerSecond)
     try await admit(publisher.id, "writes", cost, .publisherWrites)
+  }
+
+  /// Counts a look-up of an order id. A publisher may take half of the calls that Apple allows for an app, so the other
+  /// half stays for its people at the console, and for others with the same app.
+  ///
+  /// - Throws: ``Problem``: 429 LIM0011. Without Redis nobody is refused; then there is no call either.
+  func admitOrder(_ publisher: Publisher) async throws(Problem) {
+    let calls = OrderLookups.callsPerSecond(context.settings.appStore.budgetScale)
+    let cost = RequestCost(1, perSecond: Int((calls / 2).rounded()))
+    try await admit(publisher.id, "orders", cost, .orderShare)
   }
 
   private func admit(_ publisher: Int64, _ name: String, _ cost: RequestCost, _ limit: Limit) async throws(Problem) {

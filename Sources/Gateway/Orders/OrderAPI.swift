@@ -11,6 +11,7 @@ struct OrderAPI {
   let context: RoleContext
   let orders: OrderLookups
   let reader: PurchaseReader
+  let limit: RequestLimit
   let metrics: GatewayMetrics
   let publisher: Publisher
 
@@ -19,6 +20,7 @@ struct OrderAPI {
       throw .invalidPath("orderId: expected 1 to \(OrderId.longest) letters and digits")
     }
     guard !publisher.apps.isEmpty else { throw .notActivated }
+    try await limit.admitOrder(publisher)
     let reply = try await context.asking { try await orders.find(id, of: publisher) }
     guard case .found(let app, let transactions) = reply else {
       if case .failed(.busy) = reply { metrics.limited(.orderLookups, publisher.id) }

@@ -3,7 +3,7 @@ import Testing
 @testable import Gateway
 
 /// What a request takes of a credential's reads a second.
-struct ReadCostTests {
+struct RequestCostTests {
   @Test func `a usual read takes one of them`() {
     #expect(RequestCost(1, perSecond: 1000).perSecond == 1000)
     // A gateway counts a tenth of the rate by itself: a hundred a second.
