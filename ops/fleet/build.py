@@ -6,9 +6,8 @@ from fleet import ROOT, Failure
 
 def build(*arguments, environment=None):
     # A target that imports another one which it does not declare would compile or not, as the others' order has it.
-    # The index is for editors; it takes 7 % of a build.
-    command = ["swift", "build", "--explicit-target-dependency-import-check", "error", "--disable-index-store",
-               *arguments]
+    # The index stays on: SwiftPM finds the tests in it.
+    command = ["swift", "build", "--explicit-target-dependency-import-check", "error", *arguments]
     print(f"Building ({' '.join(command)}) …", flush=True)
     try:
         status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode

@@ -1,7 +1,9 @@
 import Configuration
+import Coordination
 import Domain
 import HTTPServer
 import Ledger
+import Observability
 import Service
 
 /// What a customer may ask for as a person: everything that is kept, and its erasure.

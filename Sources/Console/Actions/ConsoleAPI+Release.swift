@@ -1,6 +1,7 @@
 import Domain
 import HTTPServer
 import Ledger
+import Observability
 import Service
 
 /// Takes a purchase from its owner: the same commit as the API's, with the person's name in the audit log.
