@@ -61,7 +61,8 @@ enum ConsoleRoute: Equatable {
       default: return nil
       }
     case ("purchases", 4...):
-      guard let publisher = Int64(ids[0]), ids[1...2].allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
+      let names = ids.dropFirst().prefix(2)
+      guard let publisher = Int64(ids[0]), names.allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
       let key = PurchaseKey(
         publisherId: publisher, environment: Environment(ids[1]), originalTransactionId: OriginalTransactionId(ids[2]))
       switch (Array(ids.dropFirst(3)), isJSON) {
