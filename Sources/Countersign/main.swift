@@ -1,5 +1,8 @@
+import Crypto
 import EventLoop
 import Glibc
+
+keepOpenSSLUntilExit()
 
 // The main thread only starts: everything runs on the event loop's thread.
 let arguments = Array(CommandLine.arguments.dropFirst())

@@ -31,13 +31,20 @@ struct ActionPreviewTests {
       holdings: CustomerPurchases(isKnown: true, version: 1, purchases: held, grants: grants), refusal: refusal)
   }
 
+  private static func grant(until end: Int64) -> Grant {
+    Grant(
+      id: TestGrants.id(1), customer: customer, offerId: "S1", reason: .support, createdAt: now, endsAt: end)
+  }
+
   @Test func `a release takes what nothing else gives`() throws {
     #expect(try Self.release([Self.one]).lost == ["S1"])
     #expect(try Self.release([Self.one, Self.other]).lost == [])
-    let grant = Grant(
-      id: TestGrants.id(1), customer: Self.customer, offerId: "S1", reason: .support, createdAt: Self.now,
-      endsAt: Self.now + 1000)
+    let shorter = AnsweredPurchases.purchase(
+      AnsweredPurchases.transaction("201", of: "200", expires: Self.now + AnsweredPurchases.day))
+    #expect(try Self.release([Self.one, shorter]).lost == ["S1"])
+    let grant = Self.grant(until: Self.now + 100 * AnsweredPurchases.day)
     #expect(try Self.release([Self.one], [grant]).lost == [])
+    #expect(try Self.release([Self.one], [Self.grant(until: Self.now + 1000)]).lost == ["S1"])
   }
 
   @Test func `the preview of a release names the period that ends`() throws {
@@ -53,7 +60,7 @@ struct ActionPreviewTests {
     let held = CustomerPurchases(isKnown: true, version: 1, purchases: [Self.one, Self.other], grants: [])
     let page = ErasurePreview(view: try Self.view(.operator), customer: Self.customer, holdings: held).html
     #expect(page.contains(#"action="/c/customers/7/42/erase""#) && page.contains(#"name="customerId""#))
-    #expect(page.contains("<dt>Purchases that lose their owner</dt><dd>2</dd>"))
+    #expect(page.contains("<dt>Purchases that lose their owner, besides consumables</dt><dd>2</dd>"))
     #expect(page.contains("<dt>Of them, subscriptions that renew</dt><dd>1</dd>"))
     // The person types the id; the page does not fill it in.
     #expect(!page.contains(#"value="42""#))

@@ -32,9 +32,11 @@ extension ConsoleAPI {
     }
     guard let body = FormBody(request.body) else { return reader.malformed }
     let held = try await holdings.holdings(of: customer)
-    guard held.isKnown else { return reader.nothing }
     var preview = ErasurePreview(view: reader.view, customer: customer, holdings: held)
-    guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
+    // The ledger may have no row of a customer whom an erasure must still note: a job may be under way.
+    guard body["step"] == "confirm" else {
+      return held.isKnown ? ConsoleAnswer.page(200, preview.html) : reader.nothing
+    }
     guard body["customerId"].map({ CustomerId($0) }) == customer.id else {
       preview.refusal = "The field has another id than the page. Type the customer's id, as it stands above."
       return ConsoleAnswer.page(400, preview.html)
@@ -44,8 +46,10 @@ extension ConsoleAPI {
       try await copies.noteErased(customer.publisherId, customer.id)
       let erasure = try await CustomerStore(postgres).erase(
         customer.publisherId, customer.id, by: reader.view.person.name, now: context.now())
+      guard let erasure else {
+        return reader.message(200, "Nothing is kept", "The ledger has nothing about this customer, or no longer.")
+      }
       context.log.info("customer erased at the console", ["publisherId": .int(customer.publisherId)])
-      guard let erasure else { return reader.nothing }
       return reader.message(200, "Erased", ErasurePreview.words(erasure))
     } catch {
       log("console could not erase a customer", error)

@@ -31,13 +31,18 @@ extension ConsoleAPI {
       let told = try await PurchaseRelease(postgres).release(
         key, publisher: publisher, subscriptionId: period, by: reader.view.person.name, now: context.now())
       guard let told else { return reader.nothing }
+      told.leaveInOutbox()
+      // Somebody else may have got it since it was read. Then the commit has changed nothing.
+      if try await PurchaseReader(postgres).purchases([key])[key]?.owner != nil {
+        return reader.message(
+          409, "Somebody else owns it", "The purchase got another owner meanwhile. Look at it again.")
+      }
       context.log.info(
         "purchase released at the console",
         [
           "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
           "environment": .string(key.environment.text),
         ])
-      told.leaveInOutbox()
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not release a purchase", error)

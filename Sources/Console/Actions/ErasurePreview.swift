@@ -22,7 +22,7 @@ struct ErasurePreview {
           [
             .element(.h2, [], [.text("Erase the customer?")]),
             .facts([
-              ("Purchases that lose their owner", .text("\(holdings.purchases.count)")),
+              ("Purchases that lose their owner, besides consumables", .text("\(holdings.purchases.count)")),
               ("Of them, subscriptions that renew", .text("\(running)")), ("Open grants", .text("\(open)")),
             ]),
             .p(

@@ -17,12 +17,15 @@ struct ReleasePreview {
     Entitlements.of(purchases: purchases, grants: holdings.grants, rules: rules, now: view.now)
   }
 
-  /// The offers to which the owner loses the access.
+  /// The offers to which the owner loses the access, or a part of its time.
   var lost: [OfferId] {
     let left = entitlements(holdings.purchases.filter { $0.key != purchase.key })
-    return entitlements(holdings.purchases).filter(\.accessGranted).map(\.offerId).filter { offer in
-      !left.contains { $0.offerId == offer && $0.accessGranted }
-    }
+    return entitlements(holdings.purchases).filter(\.accessGranted).filter { now in
+      !left.contains { then in
+        // Without an end it lasts for ever.
+        then.offerId == now.offerId && then.accessGranted && (then.expiresAt ?? .max) >= (now.expiresAt ?? .max)
+      }
+    }.map(\.offerId)
   }
 
   private func name(_ offer: OfferId) -> String {
@@ -44,7 +47,7 @@ struct ReleasePreview {
             .facts([
               ("Owner now", view.customer(customer)), ("Owner then", .text("nobody")),
               ("Product", .code(purchase.deciding.productId.text)),
-              ("The owner loses", .text(lost.isEmpty ? "no access" : "access to \(lost)")),
+              ("The owner loses", .text(lost.isEmpty ? "no access" : "access to \(lost), or a part of its time")),
             ]),
             .p(
               .text("The next customer who registers or restores the purchase gets it. Apple charges on as before."),
