@@ -13,6 +13,8 @@ import time
 from fleet import ROOT, Failure, shown
 
 PR_SET_CHILD_SUBREAPER = 36
+# They ask the command to stop.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
@@ -109,6 +111,7 @@ class Processes:
             raise Failure(f"{shown(self.folder)} is in use by another run of this command; stop that first") from None
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.handlers = {number: signal.getsignal(number) for number in SIGNALS}
         self.handle_signals(self.interrupted)
         self.end_leftovers()
         return self
@@ -120,6 +123,9 @@ class Processes:
         self.end_adopted()
         (self.folder / "pids.json").unlink(missing_ok=True)
         self.lock.close()
+        # What the command starts later must not inherit that it ignores them.
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
 
     @classmethod
     def interrupted(cls, number, _):
@@ -128,7 +134,7 @@ class Processes:
 
     @staticmethod
     def handle_signals(handler):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             signal.signal(number, handler)
 
     # -- processes

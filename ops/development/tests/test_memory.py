@@ -1,10 +1,12 @@
 """Where the tests' servers keep their data."""
 import pathlib
+import signal
 import tempfile
 import unittest
 from unittest import mock
 
 from development import memory
+from fleet.processes import SIGNALS
 
 
 class RoomTests(unittest.TestCase):
@@ -39,6 +41,12 @@ class PlaceTests(unittest.TestCase):
         (self.folder / "new.log").write_text("new")
         self.assertFalse(self.placed(False).exists())
         self.assertEqual(list(memory.MEMORY.iterdir()), [])
+
+    def test_a_command_takes_signals_afterwards_as_before(self):
+        before = [signal.getsignal(number) for number in SIGNALS]
+        self.placed(False).mkdir()
+        self.placed(False)
+        self.assertEqual([signal.getsignal(number) for number in SIGNALS], before)
 
 
 if __name__ == "__main__":
