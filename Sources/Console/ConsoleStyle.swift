@@ -104,6 +104,7 @@ enum ConsoleStyle {
     .fields button { justify-self: start; }
     .inline { display: inline-block; margin: 0 .75rem 0 0; }
     dd .inline { margin: 0 0 0 .75rem; }
+    td .inline { margin: 0; }
     .confirm { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1.25rem 0; }
     .mistake { color: var(--bad); margin: 0; min-height: 1.5em; }
     @media (max-width: 600px) {

@@ -62,31 +62,15 @@ struct DoorReadLimitTests {
 
   @Test(arguments: cases)
   func `two gateways share a limit`(one: Case) async throws {
-    try await RunningFleet.with(
-      ["gateway-1", "gateway-2"], overrides: ["COUNTERSIGN_GATEWAY_LIMITS_\(one.key)": "1"]
-    ) { fleet in
-      let start = ContinuousClock.now
-      var (accepted, refusing, number) = (0, Set<String>(), 0)
-      while refusing.count < 2, number < 2000 {
-        let gateway = "gateway-\(number % 2 + 1)"
-        let answer = try await fleet.send(one.method, fleet.url(one.path, gateway: gateway), one.headers, one.body)
-        number += 1
-        guard answer.status == 429 else {
-          #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
-          accepted += 1
-          continue
-        }
-        #expect(String(decoding: answer.body, as: UTF8.self).contains(one.error))
-        #expect(answer.header("retry-after") == "1")
-        refusing.insert(gateway)
-      }
-      let seconds = (ContinuousClock.now - start) / .seconds(1)
-      // A gateway counts a tenth by itself: one read in ten seconds, for each of the two.
-      #expect(accepted >= 1 && Double(accepted) <= 3 + 1.2 * seconds)
-      for gateway in refusing {
-        #expect(try await fleet.metric(gateway, "countersign_limited_total{limit=\"\(one.limit)\"}") >= 1)
-      }
-      #expect(refusing.count == 2)
+    // A gateway counts a tenth by itself: one read in ten seconds, for each of the two.
+    let limit = SharedLimit(label: one.limit, key: one.key, atOnce: 3, perSecond: 1.2)
+    try await limit.meet { _, fleet, gateway in
+      try await fleet.send(one.method, fleet.url(one.path, gateway: gateway), one.headers, one.body)
+    } accepted: { answer in
+      #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    } refused: { answer in
+      #expect(String(decoding: answer.body, as: UTF8.self).contains(one.error))
+      #expect(answer.header("retry-after") == "1")
     }
   }
 }

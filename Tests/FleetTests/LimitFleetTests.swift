@@ -60,31 +60,14 @@ struct LimitFleetTests {
 
   @Test(arguments: cases)
   func `two gateways share a limit`(one: Case) async throws {
-    try await RunningFleet.with(
-      ["gateway-1", "gateway-2"], overrides: ["COUNTERSIGN_GATEWAY_LIMITS_\(one.key)": "1"]
-    ) { fleet in
-      let start = ContinuousClock.now
-      var (accepted, refusing, number) = (0, Set<String>(), 0)
-      while refusing.count < 2, number < 2000 {
-        let gateway = "gateway-\(number % 2 + 1)"
-        let answer = try await self.send(one, number, fleet, gateway)
-        number += 1
-        guard answer.status == 429 else {
-          #expect(one.statuses.contains(answer.status))
-          accepted += 1
-          continue
-        }
-        #expect(String(decoding: answer.body, as: UTF8.self).contains(one.code))
-        #expect(Int(answer.header("retry-after") ?? "").map { $0 >= 1 } == true)
-        refusing.insert(gateway)
-      }
-      let seconds = (ContinuousClock.now - start) / .seconds(1)
-      #expect(accepted >= 1)
-      #expect(Double(accepted) <= Double(one.atOnce) + one.perSecond * seconds)
-      for gateway in refusing {
-        #expect(try await fleet.metric(gateway, "countersign_limited_total{limit=\"\(one.limit)\"}") >= 1)
-      }
-      #expect(refusing.count == 2)
+    let limit = SharedLimit(label: one.limit, key: one.key, atOnce: one.atOnce, perSecond: one.perSecond)
+    try await limit.meet { number, fleet, gateway in
+      try await send(one, number, fleet, gateway)
+    } accepted: { answer in
+      #expect(one.statuses.contains(answer.status))
+    } refused: { answer in
+      #expect(String(decoding: answer.body, as: UTF8.self).contains(one.code))
+      #expect(Int(answer.header("retry-after") ?? "").map { $0 >= 1 } == true)
     }
   }
 

@@ -282,7 +282,6 @@ def test_with_servers(folder, runs, parts, options=(), cluster=False):
     with Processes(memory.place(folder)) as processes:
         with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
             print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
-            processes.forget_servers()
             servers = processes.start_servers(cluster)
         # swift test reads the manifest again, and must find the same settings as swift build.
         environment = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {}) | {

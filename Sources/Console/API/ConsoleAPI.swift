@@ -105,7 +105,7 @@ final class ConsoleAPI {
       case .purchase(let key): return try await purchase(key, reader)
       }
     case .action(let action):
-      guard let person = try await person(of: request) else { return toSignIn(action.page(prefix)) }
+      guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
       let reader = ConsoleReader(
         view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: false)
       switch action {

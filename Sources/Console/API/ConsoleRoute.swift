@@ -26,13 +26,11 @@ enum ConsoleRoute: Equatable {
     case export(CustomerKey)
     case erase(CustomerKey)
 
-    /// The page that has the form.
-    func page(_ prefix: String) -> Link {
+    /// The segments of the page that has the form.
+    var page: [String] {
       switch self {
-      case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer):
-        Link(prefix, ["customers", "\(customer.publisherId)", customer.id.text])
-      case .release(let key):
-        Link(prefix, ["purchases", "\(key.publisherId)", key.environment.text, key.originalTransactionId.text])
+      case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer): customer.page
+      case .release(let purchase): purchase.page
       }
     }
   }

@@ -60,11 +60,7 @@ extension ConsoleAPI {
 }
 
 extension ConsoleView {
-  func link(toExportOf customer: CustomerKey) -> Link {
-    link(["customers", "\(customer.publisherId)", customer.id.text, "export"])
-  }
+  func link(toExportOf customer: CustomerKey) -> Link { link(customer.page + ["export"]) }
 
-  func link(toErasureOf customer: CustomerKey) -> Link {
-    link(["customers", "\(customer.publisherId)", customer.id.text, "erase"])
-  }
+  func link(toErasureOf customer: CustomerKey) -> Link { link(customer.page + ["erase"]) }
 }

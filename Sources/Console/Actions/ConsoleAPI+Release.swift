@@ -18,7 +18,7 @@ extension ConsoleAPI {
     guard let owner = purchase.owner else {
       return reader.message(409, "Nobody owns it", "Nobody owns this purchase now, so there is nothing to release.")
     }
-    let held = try await holdings.holdings(of: CustomerKey(publisherId: key.publisherId, id: owner.customerId))
+    let held = try await holdings.holdings(of: key.customer(owner.customerId))
     var preview = ReleasePreview(
       view: reader.view, purchase: purchase, owner: owner, rules: publisher.accessRules(for: owner.customerId),
       holdings: held)
@@ -54,9 +54,5 @@ extension ConsoleAPI {
 }
 
 extension ConsoleView {
-  func link(toReleaseOf purchase: PurchaseKey) -> Link {
-    link([
-      "purchases", "\(purchase.publisherId)", purchase.environment.text, purchase.originalTransactionId.text, "release",
-    ])
-  }
+  func link(toReleaseOf purchase: PurchaseKey) -> Link { link(purchase.page + ["release"]) }
 }

@@ -8,7 +8,7 @@ struct GrantFields {
   let form: GrantForm
 
   var html: HTML {
-    let offerOptions = offers.map { (value: $0.id.text, words: $0.displayName ?? $0.id.text) }
+    let offerOptions = offers.map { (value: $0.id.text, words: $0.name) }
     let reasonOptions = Grant.Reason.allCases.map { (value: $0.rawValue, words: $0.words) }
     return .element(
       .details, form == GrantForm() ? [] : [.of(.open, "open")],

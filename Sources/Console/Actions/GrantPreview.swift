@@ -42,9 +42,7 @@ struct GrantPreview {
     }
   }
 
-  private var name: String {
-    rules.offers.all.first { $0.id == change.grant.offerId }?.displayName ?? change.grant.offerId.text
-  }
+  private var name: String { rules.offers.name(of: change.grant.offerId) }
 
   private func words(_ entitlement: OfferEntitlement?) -> HTML {
     guard let entitlement, entitlement.accessGranted else { return .text("no access") }
@@ -104,24 +102,9 @@ struct GrantPreview {
 }
 
 extension ConsoleView {
-  func link(toGrantsOf customer: CustomerKey) -> Link {
-    link(["customers", "\(customer.publisherId)", customer.id.text, "grants"])
-  }
+  func link(toGrantsOf customer: CustomerKey) -> Link { link(customer.page + ["grants"]) }
 
   func link(toWithdrawalOf grant: GrantId, _ customer: CustomerKey) -> Link {
-    link(["customers", "\(customer.publisherId)", customer.id.text, "grants", grant.text, "withdraw"])
-  }
-}
-
-extension HTML {
-  static func hidden(_ name: String, _ value: String) -> HTML {
-    element(.input, [.of(.type, "hidden"), .of(.name, name), .of(.value, value)])
-  }
-
-  /// Why something was not done.
-  static func refusal(_ words: String?) -> HTML {
-    guard let words else { return nothing }
-    return element(
-      .p, [.class("flag"), .of(.role, "alert")], [element(.strong, [], [text("Not done. ")]), text(words)])
+    link(customer.page + ["grants", grant.text, "withdraw"])
   }
 }

@@ -11,7 +11,7 @@ struct ReleasePreview {
   /// Why it was not done, if the person has tried.
   var refusal: String?
 
-  private var customer: CustomerKey { CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId) }
+  private var customer: CustomerKey { purchase.key.customer(owner.customerId) }
 
   private func entitlements(_ purchases: [Purchase]) -> [OfferEntitlement] {
     Entitlements.of(purchases: purchases, grants: holdings.grants, rules: rules, now: view.now)
@@ -28,12 +28,8 @@ struct ReleasePreview {
     }.map(\.offerId)
   }
 
-  private func name(_ offer: OfferId) -> String {
-    rules.offers.all.first { $0.id == offer }?.displayName ?? offer.text
-  }
-
   var html: String {
-    let lost = lost.map(name).joined(separator: ", ")
+    let lost = lost.map(rules.offers.name).joined(separator: ", ")
     return Layout.page(
       "Release the purchase?", view,
       [

@@ -12,15 +12,9 @@ struct ConsoleView: Sendable {
     Link(prefix, segments, query: query)
   }
 
-  func link(to customer: CustomerKey) -> Link {
-    link(["customers", "\(customer.publisherId)", customer.id.text])
-  }
+  func link(to customer: CustomerKey) -> Link { link(customer.page) }
 
-  func link(to purchase: PurchaseKey) -> Link {
-    link([
-      "purchases", "\(purchase.publisherId)", purchase.environment.text, purchase.originalTransactionId.text,
-    ])
-  }
+  func link(to purchase: PurchaseKey) -> Link { link(purchase.page) }
 
   /// A customer's id with a link to the page, or what stands in its place for who may not see it.
   func customer(_ key: CustomerKey) -> HTML {
@@ -28,4 +22,14 @@ struct ConsoleView: Sendable {
   }
 
   func time(_ time: Int64?, otherwise: String = "–") -> HTML { .time(time, now: now, otherwise: otherwise) }
+}
+
+extension CustomerKey {
+  /// The segments of the page's address.
+  var page: [String] { ["customers", "\(publisherId)", id.text] }
+}
+
+extension PurchaseKey {
+  /// The segments of the page's address.
+  var page: [String] { ["purchases", "\(publisherId)", environment.text, originalTransactionId.text] }
 }

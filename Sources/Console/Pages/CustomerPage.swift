@@ -35,9 +35,7 @@ struct CustomerPage {
     return Dictionary(grouping: live) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
   }
 
-  private func name(_ offer: OfferId) -> String {
-    rules.offers.all.first { $0.id == offer }?.displayName ?? offer.text
-  }
+  private func name(_ offer: OfferId) -> String { rules.offers.name(of: offer) }
 
   var html: String {
     Layout.page(
@@ -158,14 +156,7 @@ struct CustomerPage {
 
   private func withdrawal(_ grant: Grant) -> HTML {
     guard view.person.role.acts, grant.state(at: view.now) == .open else { return .nothing }
-    return .element(
-      .form, [.of(.method, "post"), .action(view.link(toWithdrawalOf: grant.id, customer))],
-      [
-        .hidden("step", "preview"),
-        .element(
-          .button, [.of(.type, "submit"), .class("quiet"), .of(.label, "Withdraw grant \(grant.id)")],
-          [.text("Withdraw …")]),
-      ])
+    return .begin("Withdraw …", view.link(toWithdrawalOf: grant.id, customer), label: "Withdraw grant \(grant.id)")
   }
 
   private var timelineTable: HTML {
@@ -184,16 +175,8 @@ struct CustomerPage {
   /// What the customer may ask for as a person.
   private var personForms: HTML {
     guard view.person.role.acts else { return .nothing }
-    func form(_ link: Link, _ words: String) -> HTML {
-      .element(
-        .form, [.of(.method, "post"), .action(link), .class("inline")],
-        [
-          .hidden("step", "preview"),
-          .element(.button, [.of(.type, "submit"), .class("quiet")], [.text(words)]),
-        ])
-    }
-    let erasure = view.person.role.erases ? [form(view.link(toErasureOf: customer), "Erase …")] : []
-    return .section("Personal data", [form(view.link(toExportOf: customer), "Export")] + erasure)
+    let erasure = view.person.role.erases ? [HTML.begin("Erase …", view.link(toErasureOf: customer))] : []
+    return .section("Personal data", [.begin("Export", view.link(toExportOf: customer))] + erasure)
   }
 
   // MARK: JSON

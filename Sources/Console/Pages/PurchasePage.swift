@@ -60,17 +60,9 @@ struct PurchasePage {
     guard let id = record.ownerships.last(where: { $0.endedAt == nil })?.customerId else {
       return .span("nobody", class: "none")
     }
-    let customer = view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: id))
+    let customer = view.customer(purchase.key.customer(id))
     guard view.person.role.acts else { return customer }
-    return .all([
-      customer,
-      .element(
-        .form, [.of(.method, "post"), .action(view.link(toReleaseOf: purchase.key)), .class("inline")],
-        [
-          .hidden("step", "preview"),
-          .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Release …")]),
-        ]),
-    ])
+    return .all([customer, .begin("Release …", view.link(toReleaseOf: purchase.key))])
   }
 
   private var transactionTable: HTML {
@@ -122,7 +114,7 @@ struct PurchasePage {
           "Who owned it, the newest last", ["Customer", "Began", "Ended", "Because of"],
           record.ownerships.map { period in
             [
-              period.customerId.map { view.customer(CustomerKey(publisherId: purchase.key.publisherId, id: $0)) }
+              period.customerId.map { view.customer(purchase.key.customer($0)) }
                 ?? .span("erased", class: "none"), view.time(period.beganAt),
               view.time(period.endedAt, otherwise: "owns it"), .text(period.cause),
             ]

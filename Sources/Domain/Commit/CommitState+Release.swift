@@ -12,7 +12,7 @@ extension CommitState {
     touch(key)
     settle(key, publisher, before: nil)
     tellEntitlements(
-      of: CustomerKey(publisherId: key.publisherId, id: owner.customerId),
+      of: key.customer(owner.customerId),
       rules: publisher.accessRules(for: owner.customerId), .release, traceparent: traceparent)
     tellDoors(purchase, purchases[key], publisher, traceparent: traceparent)
     return owner

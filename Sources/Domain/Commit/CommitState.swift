@@ -271,11 +271,6 @@ public struct CommitState: Sendable {
   }
 }
 
-extension PurchaseKey {
-  /// A customer of the purchase's publisher.
-  func customer(_ id: CustomerId) -> CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
-}
-
 extension Purchase {
   /// Whether the time has come to ask Apple again about doubtful evidence. The clocks of workers differ a little.
   fileprivate func isRecheckDue(at now: Int64) -> Bool {

@@ -13,6 +13,9 @@ public struct PurchaseKey: Sendable {
     self.environment = environment
     self.originalTransactionId = originalTransactionId
   }
+
+  /// A customer of the purchase's publisher.
+  public func customer(_ id: CustomerId) -> CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
 }
 
 extension PurchaseKey: Hashable {

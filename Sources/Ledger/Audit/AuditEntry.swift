@@ -71,16 +71,21 @@ public struct AuditEntry: Sendable, Equatable {
     (self.action, self.subject, self.detail) = (action, subject, detail)
   }
 
-  /// What a publisher's token did, or a person at the console.
+  /// What a person did at the console, or somebody else with a credential.
   ///
-  /// - Parameter person: the person's name; `nil` for a token.
+  /// - Parameters:
+  ///   - person: the person's name; `nil` if it was not at the console.
+  ///   - actor: who it was otherwise.
+  ///   - token: the name of the publisher's token, as in ``init(publisherId:actor:token:action:subject:detail:)``.
   init(
-    publisherId: Int64, by person: String?, action: String, subject: String, detail: [UInt8] = Array("{}".utf8)
+    publisherId: Int64, by person: String?, otherwise actor: Actor = .publisher, token: String? = nil, action: String,
+    subject: String, detail: [UInt8] = Array("{}".utf8)
   ) {
     if let person {
       self.init(publisherId: publisherId, operator: person, action: action, subject: subject, detail: detail)
     } else {
-      self.init(publisherId: publisherId, actor: .publisher, action: action, subject: subject, detail: detail)
+      self.init(
+        publisherId: publisherId, actor: actor, token: token, action: action, subject: subject, detail: detail)
     }
   }
 
@@ -91,16 +96,13 @@ public struct AuditEntry: Sendable, Equatable {
     _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor, token: String? = nil,
     operator person: String? = nil
   ) -> AuditEntry {
-    let (publisher, subject) = (purchase.publisherId, purchase.originalTransactionId.text)
-    let detail = JSONWriter.object { writer in
-      writer.member("environment", purchase.environment)
-      writer.member("subscriptionId", subscriptionId)
-    }
-    return person.map {
-      AuditEntry(publisherId: publisher, operator: $0, action: action, subject: subject, detail: detail)
-    }
-      ?? AuditEntry(
-        publisherId: publisher, actor: actor, token: token, action: action, subject: subject, detail: detail)
+    AuditEntry(
+      publisherId: purchase.publisherId, by: person, otherwise: actor, token: token, action: action,
+      subject: purchase.originalTransactionId.text,
+      detail: JSONWriter.object { writer in
+        writer.member("environment", purchase.environment)
+        writer.member("subscriptionId", subscriptionId)
+      })
   }
 
   /// A begun period of ownership.

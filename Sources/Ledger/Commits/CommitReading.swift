@@ -116,7 +116,7 @@ struct CommitReading {
     for row in try PurchaseRow.table.records(rows[3]) {
       let purchase = try row.purchase()
       guard let owner = purchase.owner, purchases[purchase.key] == nil else { continue }
-      let customer = CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)
+      let customer = purchase.key.customer(owner.customerId)
       customers[customer, default: CustomerRecord()].others.append(purchase)
     }
     try GrantRow.note(rows[6], in: &customers)

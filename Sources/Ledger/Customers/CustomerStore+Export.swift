@@ -50,15 +50,12 @@ extension CustomerStore {
       document.member("synchronizations", array: parts[ExportPart.synchronizations])
     }
   }
-}
 
-extension CustomerStore {
-  /// Notes in the audit log that a person takes a customer's document along. An erasure of
-  /// the customer takes the id out of it.
+  /// Notes in the audit log that a person takes a customer's document along. An erasure of the customer takes the id
+  /// out of it.
   public func noteExport(_ customer: CustomerKey, by person: String) async throws {
     let entry = AuditEntry(
-      publisherId: customer.publisherId, by: person, action: "customer.exported",
-      subject: customer.id.text)
+      publisherId: customer.publisherId, by: person, action: "customer.exported", subject: customer.id.text)
     _ = try await postgres.run(AuditEntry.insert([entry]))
   }
 }

@@ -24,7 +24,7 @@ struct OwnerReading {
     if let owner = purchase.owner {
       var record = try CustomerRow.table.records(rows[1]).first?.record ?? CustomerRecord()
       record.others = try PurchaseRow.table.records(rows[2]).map { try $0.purchase() }.filter { $0.key != key }
-      customers[CustomerKey(publisherId: key.publisherId, id: owner.customerId)] = record
+      customers[key.customer(owner.customerId)] = record
       try GrantRow.note(rows[3], in: &customers)
     }
     return CommitState(purchases: [purchase], customers: customers, subscriptionIds: [], now: now)

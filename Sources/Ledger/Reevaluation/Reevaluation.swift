@@ -125,7 +125,7 @@ public final class Reevaluation {
     for row in try PurchaseRow.table.records(owned) {
       let purchase = try row.purchase()
       guard let owner = purchase.owner else { continue }
-      records[CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)]?.others.append(purchase)
+      records[purchase.key.customer(owner.customerId)]?.others.append(purchase)
     }
     try GrantRow.note(grants, in: &records)
     return records

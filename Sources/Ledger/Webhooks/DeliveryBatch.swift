@@ -123,7 +123,7 @@ struct DeliveryBatch {
         if attempt.result != .skipped { health[endpoint] = state }
       }
     }
-    let (seen, opened) = Self.looks(changes, next, over: delivered.union(ended))
+    let (seen, opened) = Self.looks(changes, next) { delivered.contains($0) || ended.contains($0) }
     self.seen = seen.values.sorted { $0.event < $1.event }
     self.opened = opened.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
     self.advanced = advanced.sorted { $0.key < $1.key }.map { Step(key: $0.key, next: $0.value) }
@@ -142,9 +142,9 @@ struct DeliveryBatch {
   ///
   /// - Parameters:
   ///   - next: the next attempt of a delivery that has one.
-  ///   - over: the deliveries that have ended.
+  ///   - isOver: whether a delivery has ended.
   private static func looks(
-    _ changes: [DeliveryChange], _ next: [Key: Next], over: Set<Key>
+    _ changes: [DeliveryChange], _ next: [Key: Next], isOver: (Key) -> Bool
   ) -> (seen: [EventId: Seen], opened: [Key: Next]) {
     var (seen, opened): ([EventId: Seen], [Key: Next]) = ([:], [:])
     for change in changes {
@@ -160,7 +160,7 @@ struct DeliveryBatch {
       seen[event] = known
       for endpoint in look.endpoints {
         let key = Key(event: event, endpoint: endpoint, round: "")
-        guard !over.contains(key) else { continue }
+        guard !isOver(key) else { continue }
         opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
       }
     }

@@ -26,15 +26,13 @@ struct TimerTaking {
   /// The next turn; `nil` if every place is taken. It has a quarter of the places at most: a burst of looks would keep
   /// registrations waiting.
   mutating func turn(of all: [Publisher], running: Int) -> Turn? {
-    let free = free(running: running)
+    let free = min(max(1, places / 4), places - running)
     guard let turn = publishers.turn(of: all, free: free) else { return nil }
     let shares = apps.shares(of: Self.apps(of: turn.publishers), free: free)
     return Turn(
       apps: shares.map { Timers.Share($0.name, most: $0.most) }, publishers: turn.shares, most: free,
       isLast: turn.isLast)
   }
-
-  private func free(running: Int) -> Int { min(max(1, places / 4), places - running) }
 
   /// The apps of publishers.
   static func apps(of publishers: some Sequence<Publisher>) -> [AppKey] {

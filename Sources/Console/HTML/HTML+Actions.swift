@@ -1,0 +1,25 @@
+extension HTML {
+  static func hidden(_ name: String, _ value: String) -> HTML {
+    element(.input, [.of(.type, "hidden"), .of(.name, name), .of(.value, value)])
+  }
+
+  /// A button that begins an action: what changes something shows a preview first.
+  ///
+  /// - Parameter label: what it says to somebody who does not see the row that it stands in.
+  static func begin(_ words: String, _ link: Link, label: String? = nil) -> HTML {
+    let more = label.map { [Attribute.of(.label, $0)] } ?? []
+    return element(
+      .form, [.of(.method, "post"), .action(link), .class("inline")],
+      [
+        hidden("step", "preview"),
+        element(.button, [.of(.type, "submit"), .class("quiet")] + more, [text(words)]),
+      ])
+  }
+
+  /// Why something was not done.
+  static func refusal(_ words: String?) -> HTML {
+    guard let words else { return nothing }
+    return element(
+      .p, [.class("flag"), .of(.role, "alert")], [element(.strong, [], [text("Not done. ")]), text(words)])
+  }
+}
