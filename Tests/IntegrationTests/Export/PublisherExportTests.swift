@@ -61,9 +61,8 @@ struct PublisherExportTests {
   private func withLedger(
     customers: Int, _ body: @LoopActor (LedgerOfPurchases, PostgresClient) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint, connections: 2) { client in
-        try await Migration(client, tell: { _ in }).run()
         let ledger = LedgerOfPurchases(client)
         for number in 1...customers { try await ledger.register("\(1000 + number)", for: "c\(1000 + number)") }
         try await LedgerDatabase.client(endpoint) { try await body(ledger, $0) }

@@ -35,8 +35,7 @@ final class CommitLab {
     workers count: Int = 1, connections: Int = 2, audience: EventAudience = [], isChecked: Bool = true,
     _ body: @LoopActor (CommitLab) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.with { endpoint in
-      try await LedgerDatabase.client(endpoint) { try await Migration($0) { _ in }.run() }
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       let lab = CommitLab(endpoint, count, connections, audience)
       do {
         for client in lab.clients {

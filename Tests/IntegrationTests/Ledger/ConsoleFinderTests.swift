@@ -61,9 +61,8 @@ struct ConsoleFinderTests {
 
   /// A customer with very many events must not hide the rest.
   @Test func `what takes too long is missing alone`() async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint) { client in
-        try await Migration(client, tell: { _ in }).run()
         try await Given(client).register("100", for: "ann", as: "sync-1")
         let timeline = ConsoleTimeline(client)
         let ann = CustomerKey(publisherId: 7, id: "ann")

@@ -28,8 +28,7 @@ struct EventFeedTests {
   private func with(
     connections: Int = 4, _ body: @LoopActor (PostgresClient) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.with { endpoint in
-      try await LedgerDatabase.client(endpoint) { try await Migration($0) { _ in }.run() }
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint, connections: connections, body)
     }
   }

@@ -9,12 +9,11 @@ import TestSupport
 extension LedgerDatabase {
   /// Creates a database with the schema of this build, and runs a body with a client of two connections.
   static func migrated(_ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
-    try await with { endpoint in
+    try await with(isMigrated: true) { endpoint in
       let client = PostgresClient(endpoint)
       client.start()
       do {
         try await eventually("the client is ready") { client.isReady }
-        try await Migration(client) { _ in }.run()
         try await body(client)
       } catch {
         await client.stop()

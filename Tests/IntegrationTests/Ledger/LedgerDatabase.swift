@@ -6,11 +6,15 @@ import TestSupport
 /// A database of its own for one test.
 @LoopActor
 enum LedgerDatabase {
-  /// Creates an empty database, runs a body, and deletes the database, also when the body throws.
-  static func with(_ body: @LoopActor (PostgresEndpoint) async throws -> Void) async throws {
+  /// Creates a database, runs a body, and deletes the database, also when the body throws.
+  ///
+  /// - Parameter isMigrated: whether it has the schema of this build; otherwise it is empty.
+  static func with(
+    isMigrated: Bool = false, _ body: @LoopActor (PostgresEndpoint) async throws -> Void
+  ) async throws {
     let servers = TestServers.current!
     let name = "test-\(UInt64.random(in: 0...UInt64.max))"
-    try await servers.createDatabase(name)
+    try await isMigrated ? servers.createLedger(name) : servers.createDatabase(name)
     do {
       try await body(endpoint(servers.ledgerURL(database: name)))
     } catch {

@@ -16,9 +16,8 @@ struct LedgerOfPurchases {
 
   /// Makes a database with the schema, runs a body, and deletes the database.
   static func with(_ body: @LoopActor (LedgerOfPurchases) async throws -> Void) async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint) { client in
-        try await Migration(client, tell: { _ in }).run()
         try await body(LedgerOfPurchases(client))
       }
     }

@@ -18,9 +18,8 @@ struct OwedEventsTests {
   private static func with(
     _ ids: [EventId], _ body: @LoopActor (PostgresClient, OwedEvents) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint) { client in
-        try await Migration(client) { _ in }.run()
         let events = ids.enumerated().map { number, id in
           Event(id: id, publisherId: 7, topic: "t", version: 1, time: Int64(number), body: Array("{}".utf8))
         }

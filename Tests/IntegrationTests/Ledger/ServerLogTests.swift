@@ -82,8 +82,7 @@ struct ServerLogTests {
   }
 
   @Test func `an e-mail address in use leaves no name, also when two want it at once`() async throws {
-    try await LedgerDatabase.with { endpoint in
-      try await LedgerDatabase.client(endpoint) { try await Migration($0) { _ in }.run() }
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       let client = PostgresClient(endpoint, connections: 2)
       client.start()
       try await eventually("the client is ready") { client.isReady }
@@ -103,9 +102,8 @@ struct ServerLogTests {
 
   /// So the searches above find what is there.
   @Test func `PostgreSQL's own error for equal keys is found`() async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint) { client in
-        try await Migration(client) { _ in }.run()
         let sql = "INSERT INTO customers (publisher_id, id, is_registered) VALUES (1, $1, false)"
         let query = PostgresQuery(PostgresStatement("test: a person", sql), [.text(person)])
         _ = try await client.run(query)

@@ -28,9 +28,8 @@ struct PoolerTests {
   private func with(
     _ settings: [String], role: [String] = [], _ body: @LoopActor (PostgresEndpoint) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.with { direct in
+    try await LedgerDatabase.with(isMigrated: true) { direct in
       try await LedgerDatabase.client(direct) { client in
-        try await Migration(client) { _ in }.run()
         for setting in role {
           _ = try await client.run("ALTER ROLE countersign IN DATABASE \"\(direct.database)\" SET \(setting)")
         }

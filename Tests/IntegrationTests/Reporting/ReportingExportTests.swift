@@ -64,9 +64,8 @@ struct ReportingExportTests {
   }
 
   @Test func `the command writes a file that has its name only when it is whole`() async throws {
-    try await LedgerDatabase.with { endpoint in
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       try await LedgerDatabase.client(endpoint) { ledger in
-        try await Migration(ledger) { _ in }.run()
         try await add(1...3000, ledger)
       }
       let folder = FileManager.default.temporaryDirectory.appending(path: "countersign-csv-\(UUID().uuidString)").path

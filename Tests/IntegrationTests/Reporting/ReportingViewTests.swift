@@ -57,8 +57,7 @@ struct ReportingViewTests {
     let statements = account.split(separator: ";").map {
       String($0).replacing("analyst", with: role).replacing("…", with: "x")
     }
-    try await LedgerDatabase.with { endpoint in
-      try await LedgerDatabase.client(endpoint) { ledger in try await Migration(ledger) { _ in }.run() }
+    try await LedgerDatabase.with(isMigrated: true) { endpoint in
       var admin = endpoint
       admin.user = "postgres"
       try await LedgerDatabase.client(admin) { admin in

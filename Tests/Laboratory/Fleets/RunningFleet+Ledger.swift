@@ -10,7 +10,9 @@ import TestSupport
 extension RunningFleet {
   /// Creates the fleet's database with the schema of its executable.
   func createLedger() async throws {
-    try await TestServers.current!.createDatabase(database)
+    let servers = TestServers.current!
+    if executable == Self.thisBuild { return try await servers.createLedger(database) }
+    try await servers.createDatabase(database)
     _ = try await command(["migrate"])
   }
 

@@ -161,11 +161,6 @@ public struct TestServers: Sendable {
 
 @LoopActor
 extension TestServers {
-  /// Creates an empty database in the ledger's server.
-  public func createDatabase(_ name: String) async throws { try await run("create-database", name) }
-  /// Deletes a database, also while somebody uses it.
-  public func dropDatabase(_ name: String) async throws { try await run("drop-database", name) }
-
   /// Creates a virtual host of RabbitMQ, in which the usual user may do everything.
   public func createVirtualHost(_ name: String) async throws { try await run("create-vhost", name) }
   /// Deletes a virtual host with all that is in it. Its connections end.
@@ -216,9 +211,17 @@ extension TestServers {
   }
 
   /// Starts Redis or PostgreSQL again, empty, with its data on a small disk.
-  public func confine(_ server: Server) async throws { try await run("confine", server.rawValue) }
+  public func confine(_ server: Server) async throws {
+    try await run("confine", server.rawValue)
+    if server == .postgres { Self.isLedgerConfined = true }
+  }
   /// Starts a confined server again, empty, without its small disk.
-  public func release(_ server: Server) async throws { try await run("release", server.rawValue) }
+  public func release(_ server: Server) async throws {
+    if server == .postgres { Self.isLedgerConfined = false }
+    try await run("release", server.rawValue)
+  }
+  /// Whether the databases of the ledger's server belong on its small disk.
+  static var isLedgerConfined = false
   /// Leaves no room on the disk of a confined server, or of RabbitMQ.
   public func fillDisk(of server: Server) async throws { try await run("fill", server.rawValue) }
   /// Gives the room back.
