@@ -36,7 +36,7 @@ struct OrderLookupsTests {
       if isStoreAway { throw Away() }
       taken.append(place)
       let isSpent = spent.contains { place.name == "\($0)|Production" }
-      return isSpent ? .wait(.milliseconds(70)) : .granted(CallGrant(place: place.name, endpoint: "order-lookup"))
+      return isSpent ? .wait(.milliseconds(70)) : .granted(CallPermit(place: place.name, endpoint: "order-lookup"))
     }
 
     func pause(_ place: CallPlace, _ time: Duration) throws {

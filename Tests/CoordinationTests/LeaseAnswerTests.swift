@@ -17,7 +17,7 @@ struct LeaseAnswerTests {
         == .taken(
           Lease(
             fence: 9, route: "b|Production", takenAt: 1_790_000_000_000, crashes: 2,
-            call: CallGrant(place: "b|Production", endpoint: "transaction-info"),
+            call: CallPermit(place: "b|Production", endpoint: "transaction-info"),
             covered: CoveredPurchase(originalTransactionId: "100", environment: "Production"), deliveries: 3)))
   }
 

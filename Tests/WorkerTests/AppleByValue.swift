@@ -82,7 +82,7 @@ final class AppleByValue: FleetBudget {
     if isStoreAway { throw Lost() }
     for budget in place.budgets where endpoint == nil || endpoint == budget.endpoint {
       if spent.contains(where: { $0.place == place.name && $0.endpoint.rawValue == budget.endpoint }) { continue }
-      return .granted(CallGrant(place: place.name, endpoint: budget.endpoint))
+      return .granted(CallPermit(place: place.name, endpoint: budget.endpoint))
     }
     return .wait(.seconds(7))
   }
@@ -199,7 +199,7 @@ final class AppleByValue: FleetBudget {
   ///   - later: milliseconds after ``now``.
   func find(
     _ apps: [Publisher.App]? = nil, at places: [AppPlace]? = nil, route: AppleRoute? = nil, attempt: Int = 1,
-    grant: CallGrant? = nil, later: Int64 = 0
+    grant: CallPermit? = nil, later: Int64 = 0
   ) async throws -> PurchaseVerification.Attempt {
     let publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps ?? [app()], offers: OfferCatalog([]),

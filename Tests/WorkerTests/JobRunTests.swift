@@ -289,7 +289,7 @@ struct JobRunTests {
     bench.attempts = [
       PurchaseVerification.Attempt(result: .postponed(.budget, wait: .milliseconds(20))), JobRunBench.attempt(),
     ]
-    let call = CallGrant(place: "app|Production", endpoint: "info")
+    let call = CallPermit(place: "app|Production", endpoint: "info")
     bench.leases.answers = [.success(.taken(Lease(fence: 5, route: nil, call: call)))]
     let delivery = await bench.run()
     #expect(bench.asked == 2 && bench.leases.askedForLease.count == 2)

@@ -27,7 +27,7 @@ struct RefundCallTests {
       if isAway { throw Away() }
       let budget = place.budgets.first { $0.endpoint == endpoint }?.endpoint ?? "none"
       taken.append("\(place.name) \(budget)")
-      return answers.isEmpty ? .granted(CallGrant(place: place.name, endpoint: budget)) : answers.removeFirst()
+      return answers.isEmpty ? .granted(CallPermit(place: place.name, endpoint: budget)) : answers.removeFirst()
     }
 
     func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
@@ -162,7 +162,7 @@ struct RefundCallTests {
 
   @Test func `without budget there is no call, and no wait in which the consent may be withdrawn`() async throws {
     for milliseconds in [Int64(1), 60_000] {
-      budget.answers = [.wait(.milliseconds(milliseconds)), .granted(CallGrant(place: "p", endpoint: "e"))]
+      budget.answers = [.wait(.milliseconds(milliseconds)), .granted(CallPermit(place: "p", endpoint: "e"))]
       #expect(try await run(response(202)) == .postponed("budget", until: now + milliseconds))
       // It was asked once, and did not take what came next.
       #expect(budget.answers.count == 1)

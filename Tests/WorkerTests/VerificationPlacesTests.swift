@@ -154,10 +154,10 @@ struct VerificationPlacesTests {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .info(try apple.signed())
     apple.spent = [.info(.production), .statuses(.production)]
-    let grant = CallGrant(place: "com.example|Production", endpoint: "transaction-info")
+    let grant = CallPermit(place: "com.example|Production", endpoint: "transaction-info")
     #expect(environment(try await apple.find(grant: grant)) == "Production")
     // A call for another place is of no use.
-    let elsewhere = CallGrant(place: "com.example|Sandbox", endpoint: "transaction-info")
+    let elsewhere = CallPermit(place: "com.example|Sandbox", endpoint: "transaction-info")
     #expect(try await apple.find(grant: elsewhere).result == .postponed(.budget, wait: .seconds(7)))
   }
 

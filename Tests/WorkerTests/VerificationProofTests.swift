@@ -190,7 +190,7 @@ struct VerificationProofTests {
   }
 
   @Test func `what the statuses have said in this run is not asked for again`() async throws {
-    let grant = CallGrant(place: "com.example|Production", endpoint: "subscription-statuses")
+    let grant = CallPermit(place: "com.example|Production", endpoint: "subscription-statuses")
     // They know of no subscription, or not yet of the one that the upgrade made.
     for answer in [.code(.transactionIdNotFound), AppleByValue.Answer.http(200, "{\"data\":[]}")] {
       let apple = try AppleByValue()

@@ -30,12 +30,12 @@ public struct CallBudget: Sendable, Hashable {
 }
 
 /// A call that a script took out of its budget. The worker may make it at once.
-public struct CallGrant: Sendable, Hashable {
+public struct CallPermit: Sendable, Hashable {
   /// The name of the place.
   public let place: String
   public let endpoint: String
 
-  /// Creates a grant.
+  /// Creates a permit.
   public init(place: String, endpoint: String) {
     self.place = place
     self.endpoint = endpoint
@@ -44,7 +44,7 @@ public struct CallGrant: Sendable, Hashable {
 
 /// The answer to a request for a call to Apple.
 public enum CallAnswer: Sendable, Equatable {
-  case granted(CallGrant)
+  case granted(CallPermit)
   /// The worker may call no endpoint now. It may call one after this long.
   case wait(Duration)
 }

@@ -49,7 +49,7 @@ extension CallAnswer {
   fileprivate init(_ value: RESPValue, at place: CallPlace, _ script: String) throws {
     let reply = value.array ?? []
     if let endpoint = reply.first?.string, !endpoint.isEmpty {
-      self = .granted(CallGrant(place: place.name, endpoint: endpoint))
+      self = .granted(CallPermit(place: place.name, endpoint: endpoint))
     } else if let wait = reply.last?.wait() {
       self = .wait(wait)
     } else {

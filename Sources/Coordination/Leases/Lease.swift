@@ -11,7 +11,7 @@ public struct Lease: Sendable, Equatable {
   /// Such a run neither finalized the synchronization nor gave it back, and nobody acknowledged its delivery.
   public let crashes: Int
   /// The first call that the run may make.
-  public let call: CallGrant?
+  public let call: CallPermit?
   /// The purchase about which Apple has spoken a moment ago. The run needs no call.
   public let covered: CoveredPurchase?
   /// How often the broker has delivered the job until now.
@@ -19,7 +19,7 @@ public struct Lease: Sendable, Equatable {
 
   /// Creates a lease.
   public init(
-    fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
+    fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallPermit? = nil,
     covered: CoveredPurchase? = nil, deliveries: Int = 1
   ) {
     self.fence = fence

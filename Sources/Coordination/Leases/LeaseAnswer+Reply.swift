@@ -30,9 +30,9 @@ extension Lease {
       deliveries: Int(clamping: reply[at: 9].integer ?? 1))
   }
 
-  private static func call(_ reply: [RESPValue]) -> CallGrant? {
+  private static func call(_ reply: [RESPValue]) -> CallPermit? {
     guard let place = reply[at: 5].string, let endpoint = reply[at: 6].string, !endpoint.isEmpty else { return nil }
-    return CallGrant(place: place, endpoint: endpoint)
+    return CallPermit(place: place, endpoint: endpoint)
   }
 
   private static func covered(_ reply: [RESPValue]) -> CoveredPurchase? {

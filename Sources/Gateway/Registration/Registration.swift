@@ -16,7 +16,8 @@ import Service
 
 /// Registers a purchase. The order of the steps makes the 202 true: claim, publish, prolong, answer.
 ///
-/// 1. One script claims the transactionId, writes the status and notes the synchronization as open.
+/// 1. One script claims the transactionId, writes the status and notes the synchronization as open, or decides on a 409
+/// (``TransactionClaims/take(_:checksCustomer:mustBeKnown:isShared:limits:sweepAfter:)``).
 /// 2. The gateway publishes the job, persistent and mandatory, and the broker confirms it.
 /// 3. Until now the claim would have expired by itself. The gateway makes it last until the synchronization is
 /// finalized.

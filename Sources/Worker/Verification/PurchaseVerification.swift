@@ -24,7 +24,7 @@ final class PurchaseVerification {
   /// The places that it asks after that.
   private var places: ArraySlice<AppPlace>
   /// The call that Redis took out of its budget together with the lease.
-  private var grant: CallGrant?
+  private var grant: CallPermit?
   /// The purchase's original transaction, if an earlier verified answer named it.
   private(set) var original: OriginalTransactionId?
   /// Apple's answers to this run, or to the run that waited before it.
@@ -63,7 +63,7 @@ final class PurchaseVerification {
   ///   - route: where Apple knew the transaction the last time.
   ///   - grant: the first call, if Redis took it out of its budget already.
   convenience init?(
-    of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?,
+    of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallPermit?,
     with dependencies: Dependencies, _ log: Log, _ span: JobSpan? = nil
   ) {
     // The publisher may have changed its mind about the environment since then.
@@ -85,7 +85,7 @@ final class PurchaseVerification {
 
   /// Prepares to ask again about a purchase that the ledger knows, in its own place only.
   convenience init(
-    lookingAt due: DuePurchase, in place: AppPlace, grant: CallGrant, with dependencies: Dependencies, _ log: Log
+    lookingAt due: DuePurchase, in place: AppPlace, grant: CallPermit, with dependencies: Dependencies, _ log: Log
   ) {
     self.init(
       publisherId: due.key.publisherId, transactionId: due.transactionId, place, [],
@@ -95,7 +95,7 @@ final class PurchaseVerification {
 
   private init(
     publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
-    _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallGrant?, _ urgency: CallUrgency,
+    _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallPermit?, _ urgency: CallUrgency,
     _ dependencies: Dependencies, _ log: Log, _ span: JobSpan?
   ) {
     self.urgency = urgency

@@ -23,7 +23,7 @@ struct CallLaterTests {
   private func later(_ test: CoordinationOnRedis, _ place: CallPlace) async throws -> Bool {
     switch try await test.budgets.takeCall(place, only: "info", .later) {
     case .granted(let grant):
-      #expect(grant == CallGrant(place: place.name, endpoint: "info"))
+      #expect(grant == CallPermit(place: place.name, endpoint: "info"))
       return true
     case .wait(let wait):
       #expect(wait > .zero)

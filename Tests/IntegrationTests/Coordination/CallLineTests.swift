@@ -134,7 +134,7 @@ struct CallLineTests {
       try await open(test)
       let found = try #require(try await next(test).jobs.first)
       #expect(found.attempt == 3 && found.copy == copy && found.lease.crashes == 0 && found.lease.deliveries == 1)
-      #expect(found.lease.call == CallGrant(place: place.name, endpoint: "info"))
+      #expect(found.lease.call == CallPermit(place: place.name, endpoint: "info"))
       // It is a lease like any other.
       #expect(try await test.renew(found.job, found.lease, for: hour))
       guard case .busy = try await test.leases.take(found.job, for: hour, sweepAfter: hour, places: [place]) else {

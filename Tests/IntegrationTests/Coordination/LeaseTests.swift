@@ -134,7 +134,7 @@ struct LeaseTests {
       // The same budgets count for the call that comes with a lease, and for the endpoint that the route names.
       guard case .taken(let lease) = try await test.leases.take(job(), for: hour, sweepAfter: hour, places: [place])
       else { throw NeverHappened(description: "a lease") }
-      #expect(lease.call == CallGrant(place: place.name, endpoint: "often"))
+      #expect(lease.call == CallPermit(place: place.name, endpoint: "often"))
       try await test.leases.release(job(), lease, isRetrying: false, sweepAfter: hour, route: "a|Sandbox|seldom")
       guard
         case .inLine(let further, _) = try await test.leases.take(job(), for: hour, sweepAfter: hour, places: [place])
@@ -152,7 +152,7 @@ struct LeaseTests {
   }
 
   private static func granted(_ place: CallPlace, _ endpoint: String) -> CallAnswer {
-    .granted(CallGrant(place: place.name, endpoint: endpoint))
+    .granted(CallPermit(place: place.name, endpoint: endpoint))
   }
 
   @Test func `a lease comes with its first call, where the transaction is known, or not at all`() async throws {
@@ -162,10 +162,10 @@ struct LeaseTests {
         try await test.leases.take(job, for: hour, sweepAfter: hour, places: places)
       }
       guard case .taken(let first) = try await take(job()) else { throw NeverHappened(description: "the first lease") }
-      #expect(first.call == CallGrant(place: "app|Production", endpoint: "info"))
+      #expect(first.call == CallPermit(place: "app|Production", endpoint: "info"))
       try await test.leases.release(job(), first, isRetrying: false, sweepAfter: hour, route: "app|Sandbox")
       guard case .taken(let second) = try await take(job()) else { throw NeverHappened(description: "the second") }
-      #expect(second.call == CallGrant(place: "app|Sandbox", endpoint: "info"))
+      #expect(second.call == CallPermit(place: "app|Sandbox", endpoint: "info"))
 
       // Without a call there is no run, and no lease to give back. The sweep waits as well.
       try await test.leases.release(job(), second, isRetrying: false, sweepAfter: .zero, route: "app|Sandbox|statuses")
@@ -176,7 +176,7 @@ struct LeaseTests {
       guard case .taken(let other) = try await take(job("other", transaction: "101")) else {
         throw NeverHappened(description: "the lease of another job")
       }
-      #expect(other.call == CallGrant(place: "app|Production", endpoint: "info"))
+      #expect(other.call == CallPermit(place: "app|Production", endpoint: "info"))
       #expect(other.crashes == 0)
     }
   }

@@ -5,7 +5,8 @@ import Redis
 extension TransactionClaims {
   /// Claims the job's transactionId and records the synchronization as processing and open, in one step.
   ///
-  /// Only this script makes the decision behind a 409.
+  /// Only this script decides that a registration gets a 409: somebody else holds the transactionId, or the id of the
+  /// synchronization names another registration.
   ///
   /// - Parameters:
   ///   - checksCustomer: whether a customer without a copy in Redis is refused. Only the ledger knows whether the
