@@ -56,6 +56,18 @@ struct ActionPreviewTests {
     #expect(try Self.release([Self.one], [], "Somebody else").html.contains("Somebody else"))
   }
 
+  @Test(arguments: [(["S1"], "something else gives the access"), ([], "no offer S1 now")] as [([OfferId], String)])
+  func `a grant that changes nothing says why`(_ offers: [OfferId], _ reason: String) throws {
+    let rules = AccessRules(
+      offers: OfferCatalog(offers.map { Offer(id: $0, productIds: ["monthly"], displayName: "Premium") }),
+      allowsSandbox: true)
+    let held = CustomerPurchases(isKnown: true, version: 1, purchases: [Self.one], grants: [])
+    let preview = GrantPreview(
+      view: try Self.view(.support), change: .give(Self.grant(until: Self.now + 1000)), form: GrantForm(), rules: rules,
+      holdings: held)
+    #expect(preview.html.contains("This changes nothing for the customer now: ") && preview.html.contains(reason))
+  }
+
   @Test func `an erasure says what goes, and wants the id`() throws {
     let held = CustomerPurchases(isKnown: true, version: 1, purchases: [Self.one, Self.other], grants: [])
     let page = ErasurePreview(view: try Self.view(.operator), customer: Self.customer, holdings: held).html

@@ -53,21 +53,31 @@ extension ConsoleAPI {
     guard let body = FormBody(request.body) else { return reader.malformed }
     let held = try await holdings.holdings(of: customer)
     guard held.isKnown else { return reader.nothing }
-    guard let grant = held.grants.first(where: { $0.id == id && $0.state(at: reader.view.now) == .open }) else {
-      return try await page(of: customer, reader, 409, "The grant is over already, or it is another customer's.")
+    let over = "The grant is over already, or it is another customer's."
+    let open = held.grants.first { $0.id == id && $0.state(at: reader.view.now) == .open }
+    guard body["step"] == "confirm" else {
+      guard let open else { return try await page(of: customer, reader, 409, over) }
+      return preview(.withdraw(open), GrantForm(), publisher, held, reader)
     }
-    guard body["step"] == "confirm" else { return preview(.withdraw(grant), GrantForm(), publisher, held, reader) }
+    let withdrawn: Grant?
     do {
       let answer = try await Grants(postgres).withdraw(
         id, of: customer, publisher: publisher, by: reader.view.person.name, now: context.now())
-      guard let answer else { return reader.nothing }
-      if answer.isNew { note("withdrawn", answer.grant) }
-      answer.takeTold().leaveInOutbox()
-      return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
+      if let answer {
+        withdrawn = answer.grant
+        if answer.isNew { note("withdrawn", answer.grant) }
+        answer.takeTold().leaveInOutbox()
+      } else {
+        withdrawn = nil
+      }
     } catch {
       log("console could not withdraw a grant", error)
-      return preview(.withdraw(grant), GrantForm(), publisher, held, reader, Self.unknown)
+      guard let open else { return try await page(of: customer, reader, 503, Self.unknown) }
+      return preview(.withdraw(open), GrantForm(), publisher, held, reader, Self.unknown)
     }
+    // Somebody whose first answer was lost sends the form again, and is told that it is done.
+    guard withdrawn?.withdrawnAt != nil else { return try await page(of: customer, reader, 409, over) }
+    return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
   }
 
   /// The commit may have happened. The same form does it once at most.

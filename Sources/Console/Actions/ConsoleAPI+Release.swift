@@ -28,14 +28,14 @@ extension ConsoleAPI {
       return ConsoleAnswer.page(409, preview.html)
     }
     do {
-      let told = try await PurchaseRelease(postgres).release(
+      let answer = try await PurchaseRelease(postgres).release(
         key, publisher: publisher, subscriptionId: period, by: reader.view.person.name, now: context.now())
-      guard let told else { return reader.nothing }
-      told.leaveInOutbox()
-      // Somebody else may have got it since it was read. Then the commit has changed nothing.
-      if try await PurchaseReader(postgres).purchases([key])[key]?.owner != nil {
+      guard let answer else { return reader.nothing }
+      let isReleased = answer.isReleased
+      answer.takeTold().leaveInOutbox()
+      guard isReleased else {
         return reader.message(
-          409, "Somebody else owns it", "The purchase got another owner meanwhile. Look at it again.")
+          409, "Not released", "The purchase changed its owner meanwhile. Look at it again before you release it.")
       }
       context.log.info(
         "purchase released at the console",

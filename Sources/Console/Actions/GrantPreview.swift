@@ -65,6 +65,12 @@ struct GrantPreview {
     }
   }
 
+  private var reasonOfNoChange: String {
+    rules.offers.contains(change.grant.offerId)
+      ? "something else gives the access"
+      : "the publisher's file has no offer \(change.grant.offerId) now, so a grant of it gives no access"
+  }
+
   var html: String {
     let grant = change.grant
     let isSame = before?.accessGranted == after?.accessGranted && before?.expiresAt == after?.expiresAt
@@ -83,8 +89,7 @@ struct GrantPreview {
               ("Reason", .text(grant.reason.words)), ("Note", grant.note.map { .text($0) }),
             ]),
             isSame
-              ? .p(.text("This changes nothing for the customer now: something else gives the access."), class: "none")
-              : .nothing,
+              ? .p(.text("This changes nothing for the customer now: \(reasonOfNoChange)."), class: "none") : .nothing,
           ]),
         .element(
           .form, [.of(.method, "post"), .action(address), .class("confirm")],

@@ -15,20 +15,22 @@ extension PurchaseAPI {
     let subscriptionId = try subscriptionId(call.request)
     let key = try await record(call[.originalTransactionId], environments).purchase.key
     let trace = TraceParent(of: call.request.header("traceparent"))
-    let told = try await context.asking {
+    let answer = try await context.asking {
       try await PurchaseRelease(postgres).release(
         key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),
         traceparent: trace.description)
     }
-    guard let told else { throw Self.unknownPurchase }
-    context.log.info(
-      "released",
-      [
-        "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
-        "environment": .string(key.environment.text), "traceId": .string(trace.traceId),
-      ])
-    outlet.publish(told)
-    return answer(try await record(key.originalTransactionId.text, [key.environment]))
+    guard let answer else { throw Self.unknownPurchase }
+    if answer.isReleased {
+      context.log.info(
+        "released",
+        [
+          "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
+          "environment": .string(key.environment.text), "traceId": .string(trace.traceId),
+        ])
+    }
+    outlet.publish(answer.takeTold())
+    return self.answer(try await record(key.originalTransactionId.text, [key.environment]))
   }
 
   private func subscriptionId(_ request: HTTPServerRequest) throws(Problem) -> Int64? {

@@ -25,7 +25,9 @@ public final class CustomerStore {
   }
 
   /// Puts a customer in place of the earlier record.
-  public func put(_ publisher: Int64, _ customer: Customer) async throws -> PutAnswer {
+  ///
+  /// - Parameter person: who runs an import; `nil` for a publisher's token.
+  public func put(_ publisher: Int64, _ customer: Customer, by person: String? = nil) async throws -> PutAnswer {
     try await postgres.transaction { transaction in
       let rows = try await transaction.query(Self.reads(publisher, customer))
       if rows.count > 2, rows[2].first != nil { return .emailInUse }
@@ -46,8 +48,7 @@ public final class CustomerStore {
           ]),
         AuditEntry.insert([
           AuditEntry(
-            publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id.text,
-            detail: detail)
+            publisherId: publisher, by: person, action: "customer.put", subject: customer.id.text, detail: detail)
         ]),
       ])
       return isNew ? .created : .replaced

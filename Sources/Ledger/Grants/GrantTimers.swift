@@ -19,13 +19,18 @@ public struct GrantTimers {
   /// - Parameters:
   ///   - shares: the publishers, in the order in which they get their turn.
   ///   - limit: the most grants of all.
-  /// - Throws: `PostgresError`, or `UnreadableRecord`.
-  public func takeDue(_ shares: [PublisherShare], limit: Int) async throws -> [Grant] {
+  ///   - unreadable: gets the error of each grant that this process cannot read. It is due again after its lease.
+  /// - Throws: `PostgresError`.
+  public func takeDue(
+    _ shares: [PublisherShare], limit: Int, unreadable: (any Error) -> Void
+  ) async throws -> [Grant] {
     guard limit > 0, !shares.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
         .takeDueGrants, shares.parameters + [.int64(Int64(limit)), .int64(Int64(Self.lease / .milliseconds(1)))]))
-    return try GrantRow.table.records(rows).map(\.grant)
+    if rows.isEmpty { return [] }
+    let reader = try GrantRow.table.reader(of: rows)
+    return rows.readable(unreadable: unreadable) { try reader.record($0).grant }
   }
 }
 

@@ -78,9 +78,12 @@ public struct Grants {
   /// - Parameters:
   ///   - isTold: whether the entitlements that it changes are told.
   ///   - publisher: the customer's, with its present rules.
+  ///   - person: who runs the import; `nil` for a publisher's token.
   ///   - now: milliseconds since 1970.
   /// - Throws: `GrantRefusal` besides, and then nothing has changed.
-  public func bring(_ grant: Grant, isTold: Bool, publisher: Publisher, now: Int64) async throws -> Answer {
+  public func bring(
+    _ grant: Grant, isTold: Bool, publisher: Publisher, by person: String? = nil, now: Int64
+  ) async throws -> Answer {
     let reading = GrantReading(customer: grant.customer, grant: grant.id)
     let change = try await postgres.repeatingConflicts { transaction -> Change in
       let found = try reading.read(try await transaction.query(reading.queries), now: now)
@@ -93,7 +96,7 @@ public struct Grants {
       _ = try await transaction.commit(
         Self.writing(state, publisher) + [
           PostgresQuery(GrantRow.insert, GrantRow.table.parameters([GrantRow(grant: grant)])),
-          AuditEntry.insert([.grant("customer.granted", grant, by: nil)]),
+          AuditEntry.insert([.grant("customer.granted", grant, by: person)]),
         ])
       return Change(grant: grant, isNew: true, events: state.changes.events)
     }
@@ -130,18 +133,18 @@ public struct Grants {
   /// Tells the end of what is over.
   ///
   /// - Parameter due: a grant that ``GrantTimers`` gave out. By the ledger's clock it is over, so it is by any.
-  /// - Returns: the events to publish.
-  public func end(_ due: Grant, publisher: Publisher, now: Int64) async throws -> Told {
+  /// - Returns: the events to publish; `nil` if it was noted or withdrawn before.
+  public func end(_ due: Grant, publisher: Publisher, now: Int64) async throws -> Told? {
     let reading = GrantReading(customer: due.customer, grant: nil)
-    let events = try await postgres.repeatingConflicts { transaction -> [Event] in
+    let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
       let found = try reading.read(try await transaction.query(reading.queries), now: max(now, due.endsAt))
       var state = found.state
       let ended = state.endGrants(of: due.customer, publisher: publisher)
-      guard !ended.isEmpty else { return [] }
+      guard !ended.isEmpty else { return nil }
       _ = try await transaction.commit(Self.writing(state, publisher) + [Self.ending(ended)])
       return state.changes.events
     }
-    return Told(events)
+    return events.map { Told($0) }
   }
 
   /// Where a page of a list ends.

@@ -19,14 +19,20 @@ public struct RefundRequests {
   ///   - shares: the publishers, in the order in which they get their turn.
   ///   - limit: the most requests of all.
   ///   - lease: for so long nobody else takes them.
-  public func takeDue(_ shares: [PublisherShare], limit: Int, lease: Duration) async throws -> [DueRefundRequest] {
+  ///   - unreadable: gets the error of each request that this process cannot read. It is due again after its lease.
+  public func takeDue(
+    _ shares: [PublisherShare], limit: Int, lease: Duration, unreadable: (any Error) -> Void
+  ) async throws -> [DueRefundRequest] {
     guard limit > 0, !shares.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
         .takeDue, shares.parameters + [.int64(Int64(limit)), .int64(Int64(lease / .milliseconds(1)))]))
-    return try zip(rows, RefundRequestRow.table.records(rows)).map { row, request in
+    if rows.isEmpty { return [] }
+    let reader = try RefundRequestRow.table.reader(of: rows)
+    return rows.readable(unreadable: unreadable) { row in
       DueRefundRequest(
-        request: request, consent: try RefundRequestRow.consent(row), revision: try row.int64("revision") ?? 0)
+        request: try reader.record(row), consent: try RefundRequestRow.consent(row),
+        revision: try row.int64("revision") ?? 0)
     }
   }
 
@@ -115,8 +121,12 @@ extension PostgresStatement {
   fileprivate static let backlog = PostgresStatement(
     "backlog of refund requests",
     """
-    SELECT count(*) AS count, min(deadline) AS deadline FROM (
-      SELECT deadline FROM refund_requests
-      WHERE publisher_id = ANY($1) AND state IN ('open', 'sending') ORDER BY publisher_id, deadline LIMIT $2) pending
+    SELECT (SELECT count(*) FROM (
+        SELECT 1 FROM refund_requests
+        WHERE publisher_id = ANY($1) AND state IN ('open', 'sending') LIMIT $2) pending) AS count,
+      (SELECT min(n.deadline) FROM unnest($1::bigint[]) AS u (publisher_id) CROSS JOIN LATERAL (
+        SELECT r.deadline FROM refund_requests r
+        WHERE r.publisher_id = u.publisher_id AND r.state IN ('open', 'sending')
+        ORDER BY r.deadline LIMIT 1) n) AS deadline
     """)
 }

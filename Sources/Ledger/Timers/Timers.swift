@@ -31,9 +31,10 @@ public struct Timers {
   ///   - apps: the apps, in the order in which they get their turn.
   ///   - publishers: their publishers, in the same way.
   ///   - limit: the most timers of all.
+  ///   - unreadable: gets the error of each timer that this process cannot read. It is due again after its lease.
   /// - Throws: `PostgresError`.
   public func takeDue(
-    _ apps: [Share], of publishers: [PublisherShare], limit: Int
+    _ apps: [Share], of publishers: [PublisherShare], limit: Int, unreadable: (any Error) -> Void
   ) async throws -> [DuePurchase] {
     guard limit > 0, !apps.isEmpty, !publishers.isEmpty else { return [] }
     let rows = try await postgres.run(
@@ -43,7 +44,7 @@ public struct Timers {
           .texts(Self.lists(of: apps, publishers)), .int64(Int64(limit)),
           .int64(Int64(Self.lease / .milliseconds(1))),
         ]))
-    return try rows.map(DuePurchase.init)
+    return rows.readable(unreadable: unreadable, DuePurchase.init)
   }
 
   /// The apps of each publisher, in its order, as the JSON array that the statement reads. A list of all apps would be

@@ -18,8 +18,8 @@ final class GrantEnds: RoleService {
     let context: RoleContext
     /// Takes due grants out of the ledger, this many at most.
     let takeDue: @LoopActor ([PublisherShare], Int) async throws -> [Grant]
-    /// Commits the end of a grant; returns the events to publish.
-    let end: @LoopActor (Grant, Publisher) async throws -> Told
+    /// Commits the end of a grant; returns the events to publish, or `nil` if it was over or withdrawn already.
+    let end: @LoopActor (Grant, Publisher) async throws -> Told?
     let publish: @LoopActor (consuming Told) -> Void
     let rows: SuspectRows
     /// Whether the ledger can be asked.
@@ -90,7 +90,8 @@ final class GrantEnds: RoleService {
     // Without the publisher's file nobody may decide. The grant stays, and gives nothing.
     guard let publisher = context.publishers[due.customer.publisherId] else { return }
     do {
-      dependencies.publish(try await dependencies.end(due, publisher))
+      guard let told = try await dependencies.end(due, publisher) else { return }
+      dependencies.publish(told)
       lag.observe(Double(max(0, context.now().subtracting(due.endsAt))) / 1000)
       context.log.info(
         "grant ended", ["publisherId": .int(publisher.id), "grantId": .string(due.id.text)])
@@ -107,7 +108,10 @@ extension GrantEnds.Dependencies {
     let (context, ledger) = (parts.context, parts.ledger)
     let (timers, grants) = (GrantTimers(ledger.postgres), Grants(ledger.postgres))
     self.init(
-      context: context, takeDue: { try await timers.takeDue($0, limit: $1) },
+      context: context,
+      takeDue: {
+        try await timers.takeDue($0, limit: $1) { context.log.ledgerFailure("a due grant was left alone", $0) }
+      },
       end: { try await grants.end($0, publisher: $1, now: context.now()) },
       publish: { [outlet = parts.outlet] in outlet.publish($0) }, rows: parts.rows,
       isReady: { ledger.isReady })

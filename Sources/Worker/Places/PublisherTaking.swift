@@ -26,7 +26,7 @@ struct PublisherTaking {
   mutating func turn(of all: [Publisher], free: Int) -> Turn? {
     guard free > 0 else { return nil }
     let (publishers, isLast) = window.next(of: all)
-    let shares = turns.shares(of: publishers.map(\.id), free: free)
+    let shares = turns.shares(of: publishers.map(\.id), free: free, among: all.count, isLast: isLast)
     return Turn(
       publishers: publishers, shares: shares.map { PublisherShare(publisherId: $0.name, most: $0.most) }, most: free,
       isLast: isLast)

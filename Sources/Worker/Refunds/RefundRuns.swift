@@ -45,12 +45,15 @@ final class RefundRuns: RoleService {
 
   /// How often a worker looks for due requests.
   private static let interval = Duration.seconds(1)
-  /// The time between the looks of one round, if there are many publishers.
+  /// How often it looks while there are any, and the time between the looks of one round.
   private static let shortInterval = Duration.milliseconds(100)
   /// How often a worker counts the requests without an answer.
   private static let countInterval = Duration.seconds(15)
   /// The most requests of one worker at once. One of several publishers gets a quarter of them at most.
   private static let mostAtOnce = 32
+  /// A look is over before its lease ends, so that nobody else makes the same call meanwhile. If Apple's answer may be
+  /// about the key, it asks once more.
+  static func lease(_ timeoutOfCall: Duration) -> Duration { timeoutOfCall * 2 + .seconds(15) }
   /// Nobody needs to know a greater number of open requests.
   private static let mostCounted = 10_000
 
@@ -85,10 +88,8 @@ final class RefundRuns: RoleService {
     let context = dependencies.context
     guard let turn = taking.turn(of: context.publishers.all, free: free) else { return }
     do {
-      if !turn.isLast { looks.look(after: Self.shortInterval) }
-      // A call takes less than the lease, so that nobody else makes the same call meanwhile.
-      let lease = context.settings.appStore.timeout + .seconds(10)
-      let due = try await dependencies.takeDue(turn.shares, turn.most, lease)
+      let due = try await dependencies.takeDue(turn.shares, turn.most, Self.lease(context.settings.appStore.timeout))
+      if !due.isEmpty || !turn.isLast { looks.look(after: Self.shortInterval) }
       // A worker that stops leaves them to another one.
       for request in due where !runs.isClosed { begin(request) }
     } catch {
@@ -125,7 +126,12 @@ extension RefundRuns.Dependencies {
     let (context, ledger) = (parts.context, parts.ledger)
     let (requests, purchases) = (RefundRequests(ledger.postgres), PurchaseReader(ledger.postgres))
     self.init(
-      context: context, takeDue: { try await requests.takeDue($0, limit: $1, lease: $2) },
+      context: context,
+      takeDue: {
+        try await requests.takeDue($0, limit: $1, lease: $2) {
+          context.log.ledgerFailure("a due refund request was left alone", $0)
+        }
+      },
       backlog: { try await requests.backlog(of: $0, atMost: $1) },
       purchase: { try await purchases.purchases([$0])[$0] },
       record: { try await requests.record($0, at: $1) },

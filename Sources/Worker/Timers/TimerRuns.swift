@@ -110,9 +110,14 @@ final class TimerRuns: RoleService {
 extension TimerRuns.Dependencies {
   /// Those of a worker.
   init(_ parts: WorkerParts) {
-    let timers = Timers(parts.ledger.postgres)
+    let (timers, log) = (Timers(parts.ledger.postgres), parts.context.log)
     self.init(
-      context: parts.context, takeDue: { try await timers.takeDue($0.apps, of: $0.publishers, limit: $0.most) },
+      context: parts.context,
+      takeDue: {
+        try await timers.takeDue($0.apps, of: $0.publishers, limit: $0.most) {
+          log.ledgerFailure("a due timer was left alone", $0)
+        }
+      },
       oldestDue: { try await timers.oldestDue(of: $0) },
       apply: { [commits = parts.commits] in try await commits.apply($0) },
       publish: { [outlet = parts.outlet] in outlet.publish($0) }, verification: parts.verification,

@@ -28,7 +28,9 @@ struct TimerTaking {
   mutating func turn(of all: [Publisher], running: Int) -> Turn? {
     let free = min(max(1, places / 4), places - running)
     guard let turn = publishers.turn(of: all, free: free) else { return nil }
-    let shares = apps.shares(of: Self.apps(of: turn.publishers), free: free)
+    let names = Self.apps(of: turn.publishers)
+    let shares = apps.shares(
+      of: names, free: free, among: names.count + all.count - turn.publishers.count, isLast: turn.isLast)
     return Turn(
       apps: shares.map { Timers.Share($0.name, most: $0.most) }, publishers: turn.shares, most: free,
       isLast: turn.isLast)

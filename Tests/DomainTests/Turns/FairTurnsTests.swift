@@ -28,6 +28,19 @@ struct FairTurnsTests {
     #expect(take(&turns, ["a", "b"], free: 8) == ["b2", "a2"])
   }
 
+  @Test func `everybody is first in a part of a longer list, and the last one of it is not alone`() {
+    var turns = FairTurns<String>(places: 8, part: 4)
+    var first: Set<String> = []
+    for _ in 0..<4 {
+      let parts = [["a", "b", "c", "d"], ["e"]]
+      for (place, part) in parts.enumerated() {
+        let shares = turns.shares(of: part, free: 8, among: 5, isLast: place == 1)
+        if place == 0 { first.insert(shares[0].name) } else { #expect(shares.map(\.most) == [2]) }
+      }
+    }
+    #expect(first == ["a", "b", "c", "d"])
+  }
+
   @Test func `few free places are shared out one by one`() {
     var turns = FairTurns<String>(places: 100, part: 4)
     let names = (0..<20).map { "\($0) " }

@@ -18,7 +18,7 @@ struct DueTimerTests {
     try await Timers(lab.clients[0]).takeDue(
       [Timers.Share(AppKey(publisherId: 7, bundleId: "com.example"), most: most)],
       of: [PublisherShare(publisherId: 7, most: most)], limit: limit
-    ).map(\.key.originalTransactionId.text)
+    ) { Issue.record($0) }.map(\.key.originalTransactionId.text)
   }
 
   @Test func `a due timer is taken by one worker, the latest end first`() async throws {
@@ -30,6 +30,23 @@ struct DueTimerTests {
       #expect(try await due(lab, most: 2) == ["300", "200"])
       #expect(try await due(lab, limit: 1) == ["100"])
       #expect(try await due(lab).isEmpty)
+    }
+  }
+
+  @Test func `a timer that this process cannot read keeps no other from being taken`() async throws {
+    try await CommitLab.with { lab in
+      for id in ["100", "200"] {
+        _ = try await lab.workers[0].finalize(try CommitLab.request("s\(id)", "me", id, of: id, expires: 10))
+      }
+      // A newer process knows this kind.
+      _ = try await lab.clients[0].run("UPDATE purchases SET kind = 'Later' WHERE original_transaction_id = '100'")
+      var failures: [String] = []
+      let taken = try await Timers(lab.clients[0]).takeDue(
+        [Timers.Share(AppKey(publisherId: 7, bundleId: "com.example"), most: 10)],
+        of: [PublisherShare(publisherId: 7, most: 10)], limit: 10
+      ) { failures.append("\($0)") }
+      #expect(taken.map(\.key.originalTransactionId) == ["200"])
+      #expect(failures.count == 1 && failures[0].contains("timer of 100"))
     }
   }
 

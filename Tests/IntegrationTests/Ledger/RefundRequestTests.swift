@@ -63,7 +63,8 @@ struct RefundRequestTests {
 
   private func take(_ ledger: PostgresClient, most: Int = 10) async throws -> [DueRefundRequest] {
     try await RefundRequests(ledger).takeDue(
-      [PublisherShare(publisherId: 7, most: most)], limit: 10, lease: .seconds(600))
+      [PublisherShare(publisherId: 7, most: most)], limit: 10, lease: .seconds(600)
+    ) { Issue.record($0) }
   }
 
   /// Takes the request of a customer who has consented: a worker sends the policy's answer.
@@ -203,12 +204,37 @@ struct RefundRequestTests {
       func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [RefundRequestId] {
         try await requests.takeDue(
           shares.map { PublisherShare(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
-        ).map(\.request.id).sorted()
+        ) { Issue.record($0) }.map(\.request.id).sorted()
       }
       #expect(try await take([(8, 2), (9, 2)], limit: 10) == ["rfr_0", "rfr_1", "rfr_3"])
       #expect(try await take([(9, 2)], limit: 10).isEmpty)
       #expect(try await take([(8, 2)], limit: 10) == ["rfr_2"])
       #expect(try await take([], limit: 10).isEmpty)
+    }
+  }
+
+  @Test func `a request that this process cannot read keeps no other from being taken`() async throws {
+    try await with { (_, ledger) async throws in
+      try await insert([8, 8], ledger)
+      // A newer process knows this kind.
+      _ = try await ledger.run("UPDATE refund_requests SET kind = 'Later' WHERE id = 'rfr_0'")
+      var failures: [String] = []
+      let taken = try await RefundRequests(ledger).takeDue(
+        [PublisherShare(publisherId: 8, most: 10)], limit: 10, lease: .seconds(600)
+      ) { failures.append("\($0)") }
+      #expect(taken.map(\.request.id) == ["rfr_1"])
+      #expect(failures.count == 1 && failures[0].contains("rfr_0"))
+    }
+  }
+
+  @Test func `the nearest deadline is that of all publishers, however many requests are open`() async throws {
+    try await with { (_, ledger) async throws in
+      try await insert([8, 8, 8, 9], ledger)
+      _ = try await ledger.run("UPDATE refund_requests SET deadline = '2025-12-31' WHERE publisher_id = 9")
+      let backlog = try await RefundRequests(ledger).backlog(of: [8, 9], atMost: 2)
+      #expect(backlog.count == 2)
+      #expect(backlog.deadline == 1_767_139_200_000)
+      #expect(try await RefundRequests(ledger).backlog(of: [10], atMost: 2) == (0, nil))
     }
   }
 
@@ -231,7 +257,9 @@ struct RefundRequestTests {
         #expect(try await answers.requests(of: 7, in: .decided, limit: 10).count == 1)
         #expect(try await requests.backlog(of: [7, 8], atMost: 10).count == 1)
         let due = try #require(
-          try await requests.takeDue([.init(publisherId: 7, most: 1)], limit: 1, lease: .seconds(1)).first)
+          try await requests.takeDue([.init(publisherId: 7, most: 1)], limit: 1, lease: .seconds(1)) {
+            Issue.record($0)
+          }.first)
         #expect(try await requests.record(due.request.after(.failed("x"), now: CommitLab.now), at: due.revision))
         _ = try await answers.fulfil(.send(try #require(open.answer)), of: 7, open.id, now: CommitLab.now) { _ in }
         #expect(try await Consents(client).present(of: Self.me) != nil)

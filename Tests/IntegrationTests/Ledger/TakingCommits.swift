@@ -34,6 +34,14 @@ extension FinalizedSynchronization {
   }
 }
 
+extension Optional where Wrapped == PurchaseRelease.Answer {
+  /// The events; `nil` if there is no such purchase.
+  consuming func taken() -> [Event]? {
+    guard let answer = self else { return nil }
+    return answer.takeTold().takeEvents()
+  }
+}
+
 extension Optional where Wrapped == Told {
   /// The events; `nil` if nothing was committed.
   consuming func taken() -> [Event]? {

@@ -33,7 +33,8 @@ struct ImportBringing {
     for one in exported.grants.values.sorted(by: { $0.line < $1.line }) {
       let grant = one.grant(of: publisher.id)
       do {
-        let answer = try await grants.bring(grant, isTold: options.tells, publisher: publisher, now: unixMilliseconds())
+        let answer = try await grants.bring(
+          grant, isTold: options.tells, publisher: publisher, by: SystemUser.name, now: unixMilliseconds())
         if answer.isNew { summary.grants += 1 }
         answer.takeTold().leaveInOutbox()
       } catch GrantRefusal.alreadyOver {
@@ -58,7 +59,7 @@ struct ImportBringing {
       line += 1
       guard let customer = ImportFile.exportedCustomer(text) else { continue }
       if try await !store.isRegistered(publisher.id, customer.id) {
-        switch try await store.put(publisher.id, customer) {
+        switch try await store.put(publisher.id, customer, by: SystemUser.name) {
         case .created, .replaced: summary.customers += 1
         case .emailInUse: refuse(line, "a customer", "another customer has the e-mail address", &summary)
         }
