@@ -14,6 +14,7 @@ final class GatewayMetrics {
   let provisions: Counter
   let pulledEvents: Counter
   let grants: Counter
+  let exports: Counter
   private let limits: Counter
   private let publisherRegistrations: PublisherCounter
   private let publisherLimits: PublisherCounter
@@ -30,12 +31,17 @@ final class GatewayMetrics {
 
   init(
     _ metrics: Metrics, _ routes: RouteTable, waiting: @escaping @LoopActor () -> Double = { 0 },
-    waitingForEvents: @escaping @LoopActor () -> Double = { 0 }
+    waitingForEvents: @escaping @LoopActor () -> Double = { 0 },
+    exporting: @escaping @LoopActor () -> Double = { 0 }
   ) {
     metrics.gauge(
       "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
     metrics.gauge(
       "countersign_event_reads_waiting", "Requests that wait for events.", read: waitingForEvents)
+    metrics.gauge("countersign_exports_running", "Exports of publishers that run now.", read: exporting)
+    exports = metrics.counter(
+      "countersign_exports_total", "Exports of publishers that have ended.", labels: ["outcome"],
+      known: ExportRun.Ending.allCases.map { [$0.rawValue] })
     pulledEvents = metrics.counter(
       "countersign_events_pulled_total", "Events that publishers read by pull, including repeats.")
     doors = metrics.counter(

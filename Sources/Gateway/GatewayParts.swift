@@ -31,6 +31,7 @@ struct GatewayParts {
   let outlet: EventOutlet
   let waits: FinalizationWaits
   let eventWaits: EventWaits
+  let exports: PublisherExports
   /// The consumer of replies, which end the waits.
   let replies: AMQPConsumer
   let verifier: SignedDataVerifier
@@ -78,6 +79,8 @@ struct GatewayParts {
       postgres.isReady ? try await EventFeed(postgres).ready(readers) : []
     }
     self.eventWaits = eventWaits
+    let exports = PublisherExports(context)
+    self.exports = exports
     replies = AMQPConsumer(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway replies",
       queue: topology.replies(to: waits.name), prefetch: 1000, probe: AMQPProbe(queue: topology.probe),
@@ -94,7 +97,7 @@ struct GatewayParts {
     notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)
     metrics = GatewayMetrics(
       context.metrics, routes, waiting: { Double(waits.count) },
-      waitingForEvents: { Double(eventWaits.count) })
+      waitingForEvents: { Double(eventWaits.count) }, exporting: { Double(exports.count) })
     unlistedProxies = UnlistedProxies(context.metrics, context.log, setting: GatewaySettings.trustedProxiesKey)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }

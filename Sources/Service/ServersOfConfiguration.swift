@@ -44,6 +44,16 @@ extension PostgresEndpoint {
     replyTimeout = settings.replyTimeout
     applicationName = name
   }
+
+  /// The ledger, for one long reading: with patience, and with one process of the server at most.
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL`, which the configuration's reader has reported before.
+  public init(export settings: LedgerSettings, name: String) throws {
+    try self.init(settings, name: name)
+    // The first rows of a view may take a while, and so may a slow reader.
+    (replyTimeout, idleInTransactionTimeout) = (.seconds(600), .seconds(600))
+    sessionSettings = [("statement_timeout", "600000"), ("max_parallel_workers_per_gather", "0")]
+  }
 }
 
 extension Topology {

@@ -18,7 +18,7 @@ import Testing
 @LoopActor
 struct TokenTests {
   private nonisolated static let publisher: Int64 = 1009
-  private nonisolated static let scopes = ["register", "read", "endpoints", "admin", "grants"]
+  private nonisolated static let scopes = ["register", "read", "endpoints", "admin", "grants", "export"]
 
   /// A token for each scope, named like it; and the doors, the app and the offers of the fleet.
   private static func writeTokens(_ fleet: RunningFleet) throws {
@@ -54,7 +54,7 @@ struct TokenTests {
         ("read", "GET", "/storekit2/purchases/synchronizations/none", nil), ("read", "GET", entitlement, nil),
         ("read", "HEAD", "/customers/5", nil), ("endpoints", "GET", "/3.1/webhook_endpoints", nil),
         ("endpoints", "POST", "/3.1/webhook_endpoints", "{}"), ("admin", "GET", "/audit", nil),
-        ("read", "GET", "/events", nil),
+        ("read", "GET", "/events", nil), ("export", "GET", "/export", nil), ("export", "HEAD", "/export", nil),
         ("admin", "PUT", "/customers/5/consent", "{}"), ("admin", "GET", "/customers/6/export", nil),
         ("admin", "POST", "/purchases/100/release", nil), ("admin", "DELETE", "/customers/6", nil),
         ("grants", "POST", "/customers/5/grants", "{}"), ("read", "GET", "/customers/5/grants", nil),

@@ -39,8 +39,9 @@ def commands(folder):
     """How each generator is started. A warning is a failure: it leaves a model or an operation out."""
     programs = PYTHON.folder / "bin"
     settings = folder / "openapi-python-client.json"
-    # It would format the code otherwise.
-    settings.write_text(json.dumps({"post_hooks": []}))
+    # It would format the code otherwise, and it does not know lines of JSON.
+    overrides = {"application/jsonl": "text/plain"}
+    settings.write_text(json.dumps({"post_hooks": [], "content_type_overrides": overrides}))
     return {
         "openapi-python-client": [
             programs / "openapi-python-client", "generate", "--path", OPENAPI, "--config", settings, "--meta", "none",

@@ -30,6 +30,8 @@ FORMATS = {
     "uuid": "7e3fb204-2a0f-4d66-9e9a-6a2f3f3f1a10", "date-time": "2026-11-23T09:00:00Z", "ipv4": "203.0.113.7",
     "ipv6": "2001:db8::7",
 }
+# How far somebody has an export, of a ledger that nobody has.
+CURSOR = '{"moment":{"at":"2026-11-28T08:00:00.000Z","history":"1-1","snapshot":1}}'
 # An Ed25519 key of zeros, and its public half.
 PRIVATE_KEY = bytes(32) + bytes.fromhex("3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29")
 # How an endpoint is made whose secret has a form.
@@ -54,6 +56,8 @@ SAMPLES = {
     "^[0-9]{1,15}-([0-9a-f]{2}){1,256}$": lambda count: f"{digits(15)}-{letters(count - 16)}",
     "^[1-9][0-9]{0,14}-[0-9]{1,19}$": lambda count: f"{digits(15)}-{digits(count - 16)}",
     "^01[0-9a-f]{16}([0-7][0-9a-f]{15}){2}$": lambda count: "0" + digits(count - 1),
+    # Whitespace belongs to JSON.
+    r'^\{"moment":\{.*\}.*\}\s*$': lambda count: CURSOR.ljust(count),
     "^rfr_[0-9a-f]{32}$": lambda count: f"rfr_{letters(count - 4)}",
     "^[A-Za-z]{2}$": lambda count: "DE" + letters(count - 2),
 }

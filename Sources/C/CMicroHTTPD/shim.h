@@ -60,6 +60,12 @@ static inline int countersign_waiting(int descriptor) {
   return ioctl(descriptor, FIONREAD, &waiting) == 0 ? waiting : 0;
 }
 
+// Swift does not import macros with casts. What the reader of a streamed answer returns at the end of the body, and
+// when the body breaks off; and the size of a body whose end nobody knows yet.
+static const ssize_t countersign_mhd_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
+static const ssize_t countersign_mhd_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
+static const uint64_t countersign_mhd_unknown_size = MHD_SIZE_UNKNOWN;
+
 // Takes the ownership of a connected socket, also when it fails. No limit of libmicrohttpd depends on the address.
 static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int descriptor) {
   struct sockaddr_storage peer;

@@ -9,6 +9,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case publisherWrites = "publisher_writes"
   case publisherReplays = "publisher_replays"
   case eventWaits = "event_waits"
+  case exports
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
   case orderLookups = "order_lookups"

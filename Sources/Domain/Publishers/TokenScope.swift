@@ -10,4 +10,6 @@ public enum TokenScope: String, Sendable, CaseIterable {
   case admin
   /// Gives customers access by hand, and withdraws it.
   case grants
+  /// Reads all of the publisher at once, with everybody's data.
+  case export
 }

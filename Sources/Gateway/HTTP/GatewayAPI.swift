@@ -137,6 +137,12 @@ final class GatewayAPI {
       publisher: caller.publisher)
   }
 
+  func export(for caller: Caller) -> ExportAPI {
+    ExportAPI(
+      context: context, exports: parts.exports, postgres: postgres, metrics: parts.metrics,
+      publisher: caller.publisher)
+  }
+
   func purchases(for caller: Caller) -> PurchaseAPI {
     PurchaseAPI(
       context: context, postgres: postgres, holdings: parts.holdings, outlet: parts.outlet, caller: caller)

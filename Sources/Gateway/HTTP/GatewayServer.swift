@@ -54,10 +54,12 @@ final class GatewayServer: RoleService {
 
   /// Takes no more connections, and lets the running requests finish.
   ///
-  /// Those that wait for events answer at once: nothing may happen within the grace period.
+  /// Those that wait for events answer at once: nothing may happen within the grace period. Exports break off, because
+  /// few would end in it.
   func stop(within grace: Duration) async {
     guard phase.stop() else { return }
     parts.eventWaits.stop()
+    await parts.exports.stop()
     await server?.close(grace: grace)
   }
 }

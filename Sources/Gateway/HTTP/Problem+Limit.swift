@@ -36,6 +36,8 @@ extension Problem {
     case .orderShare:
       ("LIM0011", "The publisher has asked for its part of the order ids that Apple may be asked about in a second.")
     case .customerReads: ("LIM0006", "The customer reads more often than gateway.limits.customerReadsPerSecond allows.")
+    case .exports:
+      ("LIM0013", "The publisher has an export at this gateway, or others have as many as may run. Ask later.")
     case .eventWaits:
       ("LIM0008", "As many requests wait for events at this gateway as may. Ask without wait, or ask later.")
     }

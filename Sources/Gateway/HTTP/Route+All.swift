@@ -39,6 +39,9 @@ extension Route {
     Route(
       .get, "/events", under: "storekit2", "events",
       .publisher(.read) { gateway, call throws(Problem) in try await gateway.events(for: call.caller).list(call) }),
+    Route(
+      .get, "/export", under: "storekit2", "export",
+      .publisher(.export) { gateway, call throws(Problem) in try await gateway.export(for: call.caller).read(call) }),
   ]
 
   private static let grants = [

@@ -61,6 +61,11 @@ extension ExportKind {
       + [.int64(range.changedSince ?? 0)]
   }
 
+  /// Whether a text can be a key of the kind.
+  func isKey(_ key: [String]) -> Bool {
+    key.count == keyColumns.count && key.allSatisfy { isNumbered ? Int64($0) != nil : !$0.utf8.contains(0) }
+  }
+
   private func parts(_ key: [String]) throws -> [PostgresParameter] {
     guard key.count == keyColumns.count else { throw ExportRefused("\(key) is no key of a line \(rawValue)") }
     let unused: [PostgresParameter] = keyColumns.count == 1 ? [isNumbered ? .int64(0) : .text("")] : []

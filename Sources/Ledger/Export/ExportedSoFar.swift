@@ -30,6 +30,14 @@ public struct ExportedSoFar: Sendable, Equatable {
   /// - Parameter publisher: whose export the file must be.
   public init(publisher: Int64) { self.publisher = publisher }
 
+  /// Creates the state of the lines that a client says it has.
+  ///
+  /// - Parameter publisher: whose export it is.
+  public init(publisher: Int64, _ cursor: ExportCursor) {
+    self.init(publisher: publisher)
+    (moment, position, counts) = (cursor.moment, cursor.position, cursor.counts)
+  }
+
   public static func == (one: ExportedSoFar, other: ExportedSoFar) -> Bool {
     one.moment == other.moment && one.position == other.position && one.counts == other.counts
       && one.isWhole == other.isWhole

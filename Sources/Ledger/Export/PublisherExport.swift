@@ -1,6 +1,7 @@
 public import Domain
 public import EventLoop
 import Formats
+import JSON
 public import Postgres
 
 /// Writes all of a publisher as JSON lines, as it is at one moment (docs/reference/export.md).
@@ -43,6 +44,20 @@ public struct PublisherExport {
   /// - Parameter publisher: its offers decide about the entitlements that the lines tell.
   public init(_ postgres: PostgresClient, _ publisher: Publisher, pages: Pages = Pages()) {
     (self.postgres, self.publisher, self.pages) = (postgres, publisher, pages)
+  }
+
+  /// Notes in the audit log of a publisher that one of its tokens gets all of it.
+  ///
+  /// - Parameters:
+  ///   - token: the token's name.
+  ///   - resumes: whether an export goes on.
+  public static func note(
+    _ publisher: Int64, by token: String?, resumes: Bool, in postgres: PostgresClient
+  ) async throws {
+    let entry = AuditEntry(
+      publisherId: publisher, actor: .publisher, token: token, action: "publisher.exported", subject: "\(publisher)",
+      detail: JSONWriter.object { $0.member("resumed", resumes) })
+    _ = try await postgres.run(AuditEntry.insert([entry]))
   }
 
   /// Writes the lines, or those that are missing.
@@ -90,12 +105,14 @@ public struct PublisherExport {
       from old: ExportMoment, to moment: ExportMoment, behind position: ExportPosition?
     ) async throws {
       guard moment.history == old.history else {
-        throw ExportRefused("the ledger was restored or failed over since \(old.at): begin with a new file")
+        throw ExportRefused(
+          "the ledger was restored or failed over since \(old.at): begin with a new file", .otherHistory)
       }
       let erased = PostgresQuery(.erasedSince, [.int64(publisher.id), .int64(old.snapshot)])
       // A line about an erased person must not stay in the file.
       guard try await transaction.query(erased).first?.bool("is_there") != true else {
-        throw ExportRefused("a customer was erased since \(old.at): delete the file and begin with a new one")
+        throw ExportRefused(
+          "a customer was erased since \(old.at): delete the file and begin with a new one", .erased)
       }
       try await caller.write(ExportLine.resumed(moment, behind: position) + [0x0a])
       if let position {
@@ -148,8 +165,18 @@ public struct PublisherExport {
 
 /// Why an export cannot be written or go on, and what to do.
 public struct ExportRefused: Error, Sendable, CustomStringConvertible {
+  /// What a caller who is no person tells apart.
+  public enum Cause: Sendable {
+    /// A customer was erased since.
+    case erased
+    /// The ledger was restored or failed over since.
+    case otherHistory
+    case other
+  }
+
+  public let cause: Cause
   /// The cause, as a sentence for an operator.
   public let description: String
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String, _ cause: Cause = .other) { (self.description, self.cause) = (description, cause) }
 }

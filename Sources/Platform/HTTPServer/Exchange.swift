@@ -23,6 +23,10 @@ final class Exchange {
   var framing = BodyFraming.none
   /// The answer, as soon as it is known. It goes out behind the body, whose rest goes by unread.
   var response: HTTPServerResponse?
+  /// The body of the answer, if it is written while the client reads it.
+  var stream: AnswerStream?
+  /// Whether libmicrohttpd has suspended the connection until the stream has its next piece.
+  var awaitsPiece = false
   var origin: RequestOrigin
 
   init(record: ServerConnection, target: String) {

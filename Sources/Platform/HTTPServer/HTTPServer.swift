@@ -44,6 +44,8 @@ public final class HTTPServer {
   private(set) lazy var runLater = EndOfTurn { [weak self] in self?.run() }
   /// The exchanges whose handler is running. libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
+  /// The exchanges whose answers are streams that have not ended.
+  var streams: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
   let unconnected = LoopSignal()
   /// The time of the connections' deadlines.
@@ -128,7 +130,7 @@ public final class HTTPServer {
     turnTime = TurnTime()
     run()
     if !connections.isEmpty { await unconnected.wait(atMost: min(grace, Self.lingering)) }
-    if !running.isEmpty { await idle.wait(atMost: deadline - .now) }
+    while !isIdle, deadline > .now { await idle.wait(atMost: deadline - .now) }
     // libmicrohttpd must not stop with a suspended connection. So the callers that still wait are told to come again.
     phase = .stopping
     for record in connections.values { record.unpark() }
@@ -137,6 +139,7 @@ public final class HTTPServer {
       MHD_resume_connection(exchange.connection)
     }
     running.removeAll()
+    failStreams()
     // There may be no further turn.
     turnTime = TurnTime()
     run()
@@ -275,23 +278,33 @@ public final class HTTPServer {
     Task { @LoopActor in
       let response = await handler(request)
       // The exchange is gone if the server was closed meanwhile.
-      guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
+      guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else {
+        response.stream?.leave()
+        return
+      }
       exchange.response = response
+      if let stream = response.stream { begin(stream, exchange) }
       enter(.answering(bytes: response.body.count), exchange.record)
       MHD_resume_connection(exchange.connection)
       runLater.plan()
-      if running.isEmpty { idle.notify() }
+      tellIfIdle()
     }
     return .YES
   }
+
+  /// Whether no handler works, and no answer is written any more.
+  private var isIdle: Bool { running.isEmpty && streams.isEmpty }
+
+  func tellIfIdle() { if isIdle { idle.notify() } }
 
   func send(_ full: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
     let response = withRoom(full, exchange)
     // libmicrohttpd has a copy of its own until the client has read it.
     exchange.response = nil
     enter(.answering(bytes: response.body.count), exchange.record)
-    guard let made = response.makeMHDResponse() else { return .NO }
-    if phase != .open || places.endsBehindAnswer(exchange.record.id) {
+    let made = response.stream == nil ? response.makeMHDResponse() : makeStreamed(response, exchange)
+    guard let made else { return .NO }
+    if phase != .open || places.endsBehindAnswer(exchange.record.id) || isHeadOfStream(response, exchange) {
       MHD_add_response_header(made, "Connection", "close")
     }
     defer { MHD_destroy_response(made) }
@@ -358,6 +371,7 @@ private func onCompleted(
   LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
     server.drop(exchange)
     server.unreadAnswers.end(exchange.record.id)
+    server.endStream(of: exchange)
     server.enter(.idle, exchange.record)
   }
   // The socket is still open.

@@ -1,6 +1,6 @@
 import CMicroHTTPD
 
-/// One answer, complete in memory.
+/// One answer: complete in memory, or with a body that is written while the client reads it.
 public struct HTTPServerResponse: Sendable {
   /// The status code.
   public var status: Int
@@ -8,12 +8,20 @@ public struct HTTPServerResponse: Sendable {
   public var headers: [(name: String, value: String)]
   /// The body.
   public var body: [UInt8]
+  /// The body of an answer that is not complete yet, in place of ``body``. The server tells it when nobody reads it.
+  public var stream: AnswerStream?
 
   /// Creates an answer.
   public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status
     self.headers = headers
     self.body = body
+  }
+
+  /// Creates an answer whose body is written while the client reads it. HEAD gets the head alone.
+  public init(status: Int, headers: [(name: String, value: String)] = [], stream: AnswerStream) {
+    self.init(status: status, headers: headers)
+    self.stream = stream
   }
 
   /// Creates an answer with a text body.
@@ -44,10 +52,15 @@ extension HTTPServerResponse {
       MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
     }
     guard let made else { return nil }
+    addHeaders(to: made)
+    return made
+  }
+
+  /// Gives libmicrohttpd's form of the answer its header fields.
+  func addHeaders(to made: OpaquePointer) {
     for (name, value) in headers {
       // If the call got the Swift texts, Swift would copy each into an array first.
       _ = name.withCString { name in value.withCString { MHD_add_response_header(made, name, $0) } }
     }
-    return made
   }
 }

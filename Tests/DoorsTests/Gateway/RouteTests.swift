@@ -86,6 +86,7 @@ struct RouteTests {
     try expect("GET", prefix + ["customers", "a/b", "export"], "/customers/{customerId}/export", [.customerId: "a/b"])
     try expect("GET", prefix + ["audit"], "/audit")
     try expect("GET", prefix + ["events"], "/events")
+    try expect("GET", prefix + ["export"], "/export")
     for method in ["GET", "PUT"] {
       try expect(
         method, prefix + ["customers", "a/b", "consent"], "/customers/{customerId}/consent", [.customerId: "a/b"])
@@ -149,6 +150,7 @@ struct RouteTests {
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
         "iaptic_subscription", "notifications", "consent", "refund_requests", "grants", "order",
+        "export",
       ])
   }
 
@@ -156,7 +158,7 @@ struct RouteTests {
     [], ["storekit2"], ["storekit2", "storekit2", "purchases"], ["Purchases"], ["purchases", "a", "x"],
     ["purchases", "a", "release", "x"], ["customers", "5", "entitlements", "a", "b"],
     ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
-    ["customers", "5", "x"], ["customers", "5", "export", "x"], ["audit", "1"], ["livez", "x"],
+    ["customers", "5", "x"], ["customers", "5", "export", "x"], ["export", "1"], ["audit", "1"], ["livez", "x"],
     ["synchronizations", "a"], ["purchases/synchronizations/a"],
     ["storekit2", "livez"], ["storekit2", "metrics"], ["storekit2", "webhook_endpoints"], ["3.1", "purchases"],
     ["3.1"], ["3.1", "3.1", "webhook_endpoints"], ["webhook_subscriptions"], ["webhook_endpoints", "a", "other"],

@@ -7,10 +7,11 @@ extension RunningFleet {
   /// Sends any request, over a kept-alive connection or over a new one.
   public func send(
     _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil,
-    timeout: Duration = .seconds(60), freshly: Bool = false
+    timeout: Duration = .seconds(60), freshly: Bool = false, atMost bytes: Int? = nil
   ) async throws -> HTTPClientResponse {
-    try await (freshly ? freshClient : client).send(
-      HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout))
+    var request = HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout)
+    if let bytes { request.maxResponseBytes = bytes }
+    return try await (freshly ? freshClient : client).send(request)
   }
 
   func get(_ url: String) async throws -> HTTPClientResponse { try await send("GET", url) }

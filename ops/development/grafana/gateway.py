@@ -78,6 +78,10 @@ DASHBOARD = Dashboard(
                   "Events that publishers read, and requests that wait for the next one.", [
                       Query("sum(rate(countersign_events_pulled_total{@}[$__rate_interval]))", "events per second"),
                       Query("sum(countersign_event_reads_waiting{@})", "requests that wait")]),
+            Panel("Exports",
+                  "Exports that run, and how those of the last hour ended. Each holds a moment of the ledger.", [
+                      Query("sum(countersign_exports_running{@})", "running"),
+                      Query(grown("countersign_exports_total", "1h", "outcome"), "{{outcome}}")]),
             Panel("Apple's posts, by what became of them",
                   "`foreign`: no publisher's file has the app. `unavailable`: answered 503, so Apple repeats it. "
                   "`too_fast`: the address posts too much that is not Apple's.", [

@@ -27,11 +27,11 @@ struct ExportCommand {
       if options.view != nil {
         // A view needs no publisher's file.
         let settings = try ConfigurationLoader(rest, command: "export").settings(for: [.migrate])
-        (endpoint, publisher) = (try PostgresEndpoint(export: settings.ledger), nil)
+        (endpoint, publisher) = (try PostgresEndpoint(export: settings.ledger, name: "countersign export"), nil)
       } else {
         let configuration = try LoadedConfiguration(rest, command: "export")
         (endpoint, publisher) = (
-          try PostgresEndpoint(export: configuration.settings.ledger),
+          try PostgresEndpoint(export: configuration.settings.ledger, name: "countersign export"),
           try configuration.publisher(options.publisher ?? 0, for: "export")
         )
       }
@@ -121,15 +121,5 @@ extension LoadedConfiguration {
       throw UsageError(description: "countersign \(command): no publisher \(id) in the configuration")
     }
     return publisher
-  }
-}
-
-extension PostgresEndpoint {
-  /// The ledger, for one long reading: with patience, and with one process of the server at most.
-  fileprivate init(export settings: LedgerSettings) throws {
-    try self.init(settings, name: "countersign export")
-    // The first rows of a view may take a while, and so may a slow reader of standard output.
-    (replyTimeout, idleInTransactionTimeout) = (.seconds(600), .seconds(600))
-    sessionSettings = [("statement_timeout", "600000"), ("max_parallel_workers_per_gather", "0")]
   }
 }

@@ -31,7 +31,7 @@ extension PublisherReader {
     let names = reader.strings(
       "scopes", nil,
       "The parts of the API that the token may use: `register`, `read`, `endpoints`, `admin`, "
-        + "`grants` ([scopes](scopes.md)).")
+        + "`grants`, `export` ([scopes](scopes.md)).")
     let scopes = names.compactMap { name in TokenScope.allCases.first { $0.rawValue.exact == name.exact } }
     if scopes.isEmpty || scopes.count < names.count || Set(scopes).count < scopes.count {
       let all = TokenScope.allCases.map(\.rawValue).joined(separator: ", ")
