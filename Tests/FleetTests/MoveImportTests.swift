@@ -53,6 +53,39 @@ struct MoveImportTests {
     }
   }
 
+  @Test func `what an import leaves out is named with its line, and a brought grant is told`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let put = try await fleet.putCustomer("9301", #"{"email":"ann@example.com"}"#)
+      #expect(put.status < 300)
+      func grant(_ number: Int, of offer: String) -> String {
+        let id = "00000000-0000-4000-8000-00000000000\(number)"
+        return #"{"kind":"grant","key":["\#(id)"],"grantId":"\#(id)","createdAt":"2026-11-20T09:00:00.000Z","#
+          + #""customerId":"9303","expiresAt":"2099-12-24T00:00:00.000Z","offerId":"\#(offer)","reason":"goodwill"}"#
+      }
+      let lines = [
+        #"{"kind":"export","format":1,"publisherId":7}"#,
+        #"{"kind":"customer","key":["9302"],"customerId":"9302","email":"ANN@example.com","isRegistered":true}"#,
+        #"{"kind":"customer","key":["9303"],"customerId":"9303","isRegistered":true}"#,
+        grant(1, of: "none"), grant(2, of: "S2"), #"{"kind":"end","lines":{"customer":2,"grant":2}}"#,
+      ]
+      let file = fleet.folder + "/export.jsonl"
+      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+      let command = ["import", "--publisher", publisher, "--from", "countersign", file, "--tell"]
+      let told = try await fleet.command(command)
+      #expect(told.contains("line 2: a customer is left out: another customer has the e-mail address"), "\(told)")
+      #expect(told.contains("line 4: grant 00000000-0000-4000-8000-000000000001 is left out: the publisher"))
+      #expect(told.contains("1 customers and 1 grants are brought; 0 grants have ended, 2 things are left out"))
+      #expect(try await fleet.movedAccess(of: "9303").map(\.rule) == ["granted"])
+      let events = try await fleet.texts(
+        "SELECT concat_ws(' ', topic, customer_id) AS text FROM events WHERE publisher_id = \(publisher)")
+      #expect(events == ["entitlementsChanged 9303"])
+      // The audit log names the person who runs the import.
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, subject) AS text FROM audit WHERE actor LIKE 'operator:_%' ORDER BY id")
+      #expect(entries == ["customer.put 9303", "customer.granted 9303"])
+    }
+  }
+
   /// Lets customers have purchases of every kind, a refund, and grants.
   private func live(in fleet: RunningFleet) async throws {
     let kinds = ["100", "101", "102", "103", "105", "106", "110", "111", "112", "121"]

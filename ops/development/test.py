@@ -175,7 +175,8 @@ def test(arguments, parts):
         check_imports()
         print("Checking the length of lines …", flush=True)
         check_lines()
-        check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
+        check("the format",
+              ["swift", "format", "lint", "--strict", "--parallel", "-r", "Sources", "Tests", "Package.swift"])
     if is_whole or only_contract:
         # This comes before the long parts, since it may need the network.
         with parts.part("Schemathesis, generators and OpenTelemetry, installed"):

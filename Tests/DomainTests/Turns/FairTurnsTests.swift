@@ -25,7 +25,7 @@ struct FairTurnsTests {
     turns.end("a")
     turns.end("a")
     turns.end("a")
-    #expect(take(&turns, ["a", "b"], free: 8) == ["b2", "a2"])
+    #expect(take(&turns, ["a", "b"], free: 8) == ["a2", "b2"])
   }
 
   @Test func `everybody is first in a part of a longer list, and the last one of it is not alone`() {

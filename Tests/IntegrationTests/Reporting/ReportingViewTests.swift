@@ -85,24 +85,29 @@ struct ReportingViewTests {
   @Test func `a customer has one pseudonym in each view, and another one elsewhere`() async throws {
     var pseudonyms: Set<String> = []
     for _ in 1...2 {
-      try await LedgerOfPurchases.with { ledger in
-        try await ledger.register("100", for: "ann@example.com")
-        try await ledger.register("101", for: "ben")
-        let ann = try await ledger.texts(
-          "SELECT customer FROM reporting.purchases WHERE original_transaction_id = '100'")
-        let told = try await ledger.texts("SELECT customer FROM reporting.entitlements WHERE has_access")
-        #expect(told.count == 2 && told.contains(ann[0]) && ann[0].wholeMatch(of: /[0-9a-f]{32}/) != nil)
-        let all = try await ledger.texts(
-          "SELECT p::text FROM reporting.purchases p UNION ALL SELECT e::text FROM reporting.entitlements e")
-        #expect(all.count == 4 && !all.contains { $0.contains("ann") || $0.contains("ben") })
-        try await ledger.postgres.run(
-          """
-          INSERT INTO customers (publisher_id, id, is_registered, told)
-          SELECT 8, id, is_registered, told FROM customers WHERE id LIKE 'ann%'
-          """)
-        let other = try await ledger.texts("SELECT customer FROM reporting.entitlements WHERE publisher_id = 8")
-        #expect(other.count == 1 && other != ann)
-        pseudonyms.formUnion(ann + other)
+      // The ledgers of other tests are copies of one.
+      try await LedgerDatabase.with { endpoint in
+        try await LedgerDatabase.client(endpoint) { client in
+          try await Migration(client) { _ in }.run()
+          let ledger = LedgerOfPurchases(client)
+          try await ledger.register("100", for: "ann@example.com")
+          try await ledger.register("101", for: "ben")
+          let ann = try await ledger.texts(
+            "SELECT customer FROM reporting.purchases WHERE original_transaction_id = '100'")
+          let told = try await ledger.texts("SELECT customer FROM reporting.entitlements WHERE has_access")
+          #expect(told.count == 2 && told.contains(ann[0]) && ann[0].wholeMatch(of: /[0-9a-f]{32}/) != nil)
+          let all = try await ledger.texts(
+            "SELECT p::text FROM reporting.purchases p UNION ALL SELECT e::text FROM reporting.entitlements e")
+          #expect(all.count == 4 && !all.contains { $0.contains("ann") || $0.contains("ben") })
+          try await ledger.postgres.run(
+            """
+            INSERT INTO customers (publisher_id, id, is_registered, told)
+            SELECT 8, id, is_registered, told FROM customers WHERE id LIKE 'ann%'
+            """)
+          let other = try await ledger.texts("SELECT customer FROM reporting.entitlements WHERE publisher_id = 8")
+          #expect(other.count == 1 && other != ann)
+          pseudonyms.formUnion(ann + other)
+        }
       }
     }
     // Each ledger has a key of its own.
