@@ -37,7 +37,7 @@ public final class Console: Role {
       now: context.now)
     let api = ConsoleAPI(
       context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres, orders,
-      CustomerCopies(redis.client, prefix: settings.redis.prefix), ConsoleMetrics(context.metrics))
+      redis.client, ConsoleMetrics(context.metrics))
     services = ServiceGroup([
       // It stops last, and sends the last spans.
       TraceExporter(context), ServiceAdapter(stop: { _ in apple.close() }), ledger, redis, ledger.schema, people.chore,

@@ -23,6 +23,10 @@ enum ConsoleStyle {
     .find { display: flex; gap: .5rem; flex: 1 1 20rem; max-width: 42rem; }
     .who { display: flex; gap: .6rem; align-items: center; margin-left: auto; }
     .name { font-weight: 550; } .role, .none { color: var(--soft); }
+    nav { display: flex; flex-wrap: wrap; gap: .15rem 1.1rem; flex-basis: 100%; font-size: .92rem; }
+    nav a { color: var(--soft); text-decoration: none; padding: .1rem 0; border-bottom: 2px solid transparent; }
+    nav a:hover { color: var(--ink); }
+    nav a[aria-current] { color: var(--ink); border-bottom-color: var(--accent); font-weight: 550; }
     main { max-width: 72rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
     h1 { font-size: 1.45rem; font-weight: 650; letter-spacing: -.015em; margin: 0 0 .25rem; line-height: 1.25; }
     h1.id { overflow-wrap: anywhere; }
@@ -68,6 +72,8 @@ enum ConsoleStyle {
     code, pre { font-family: var(--mono); font-size: .86em; }
     code { overflow-wrap: anywhere; }
     .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--edge); border-radius: 8px; }
+    .scroll + p { margin-top: .75rem; }
+    .wide { min-width: 18rem; }
     table { border-collapse: collapse; width: 100%; font-size: .92rem; }
     caption { text-align: left; color: var(--soft); font-size: .85rem; padding: .6rem .9rem .2rem; }
     th { text-align: left; font-weight: 550; font-size: .82rem; color: var(--soft); }
@@ -102,6 +108,9 @@ enum ConsoleStyle {
       grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
     .fields label { font-size: .88rem; font-weight: 550; }
     .fields button { justify-self: start; }
+    .filters { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; margin: .75rem 0; }
+    .filters label { display: flex; gap: .5rem; align-items: center; color: var(--soft); font-size: .9rem; }
+    .pages { display: flex; gap: 1.25rem; margin-top: .9rem; }
     .inline { display: inline-block; margin: 0 .75rem 0 0; }
     dd .inline { margin: 0 0 0 .75rem; }
     td .inline { margin: 0; }

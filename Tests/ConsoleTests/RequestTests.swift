@@ -52,13 +52,41 @@ struct RequestTests {
           .release(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
       ), (["purchases", "7", "Production", "1", "other"], nil),
       (["purchases.json", "7", "Production", "1", "release"], nil),
+      (["endpoints"], .page(.list(.endpoints), isJSON: false)),
+      (["notifications.json"], .page(.list(.notifications), isJSON: true)),
+      (["synchronizations"], .page(.list(.synchronizations), isJSON: false)),
+      (["endpoints", "7"], nil), (["endpoints", "7", ""], nil), (["endpoints", "x", "ep"], nil),
+      (["endpoints.json", "7", "ep"], .page(.endpoint(EndpointKey(publisherId: 7, id: "ep")), isJSON: true)),
+      (["endpoints", "7", "ep", "recover"], .action(.recover(EndpointKey(publisherId: 7, id: "ep")))),
+      (["endpoints.json", "7", "ep", "recover"], nil), (["endpoints", "7", "ep", "delete"], nil),
+      (["events", "7", "evt"], .page(.event(EventKey(publisherId: 7, id: "evt")), isJSON: false)),
+      (
+        ["events", "7", "evt", "ep", "resend"],
+        .action(.resend(EventKey(publisherId: 7, id: "evt"), to: "ep"))
+      ), (["events.json", "7", "evt", "ep", "resend"], nil), (["events", "7", "evt", "resend"], nil),
+      (["events", "7", String(repeating: "e", count: 513)], nil), (["events", "7", "evt", "ep", "other"], nil),
+      (
+        ["notifications", "7", "u"],
+        .page(.notification(NotificationKey(publisherId: 7, uuid: "u")), isJSON: false)
+      ), (["notifications", "7", "u", "retry"], nil),
+      (
+        ["synchronizations.json", "7", "s/1"],
+        .page(.synchronization(SynchronizationsKey(publisherId: 7, id: "s/1")), isJSON: true)
+      ),
+      (
+        ["synchronizations", "7", "s", "retry"], .action(.retry(SynchronizationsKey(publisherId: 7, id: "s")))
+      ), (["synchronizations.json", "7", "s", "retry"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
 
   @Test func `what changes something is posted`() throws {
     let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
     let actions = ["grants", "export", "erase"].map { customer + [$0] } + [purchase + ["release"]]
-    for path in actions + [["orders"], ["sign-out"]] {
+    let traffic = [
+      ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],
+      ["synchronizations", "7", "s", "retry"],
+    ]
+    for path in actions + traffic + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
     }
     for path in [[], ["customers", "7", "42"], ["style.css"]] {

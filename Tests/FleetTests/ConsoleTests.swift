@@ -21,7 +21,7 @@ struct ConsoleTests {
   ]
 
   /// The sign-ins of a fleet's console come from 127.0.0.1, or from whom a listed proxy names.
-  private struct Browser {
+  struct Browser {
     let fleet: RunningFleet
     let cookie: String
 
@@ -39,9 +39,9 @@ struct ConsoleTests {
     return try await fleet.send("POST", fleet.url(path, gateway: "console-1"), form + headers, body)
   }
 
-  private static let own = [(name: "Sec-Fetch-Site", value: "same-origin")]
+  static let own = [(name: "Sec-Fetch-Site", value: "same-origin")]
 
-  private func signIn(_ fleet: RunningFleet, _ name: String) async throws -> Browser {
+  func signIn(_ fleet: RunningFleet, _ name: String) async throws -> Browser {
     let password = PercentCoding.encoded(Self.password)
     let answer = try await post(fleet, "/sign-in", "name=\(name)&password=\(password)&next=", Self.own)
     #expect(answer.status == 303 && answer.header("location") == "/")
@@ -55,10 +55,17 @@ struct ConsoleTests {
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: fleet.folder + Self.usersFile))
   }
 
-  private func withConsole(
-    _ environment: [String: String] = [:], _ body: @LoopActor (RunningFleet) async throws -> Void
+  /// Runs a fleet with a console and one purchase.
+  ///
+  /// - Parameters:
+  ///   - environment: for the console besides.
+  ///   - others: the other roles.
+  ///   - overrides: for the whole fleet.
+  func withConsole(
+    _ environment: [String: String] = [:], beside others: [String] = ["gateway-1", "worker-1"],
+    overrides: [String: String] = [:], _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+    try await RunningFleet.with(others, overrides: overrides) { fleet in
       let lines = try Self.people.map { name, role, publishers in
         try PasswordLine.make(name: name, role: role, publishers: publishers, password: Self.password) ?? ""
       }
@@ -188,7 +195,7 @@ struct ConsoleTests {
     }
   }
 
-  private struct Form {
+  struct Form {
     let fleet: RunningFleet
     let browser: Browser
 
@@ -207,7 +214,7 @@ struct ConsoleTests {
   }
 
   /// The value of a hidden field of a page.
-  private func hidden(_ name: String, _ page: String) throws -> String {
+  func hidden(_ name: String, _ page: String) throws -> String {
     let start = try #require(page.firstRange(of: "name=\"\(name)\" value=\"")).upperBound
     return String(page[start...].prefix { $0 != "\"" })
   }
@@ -329,6 +336,54 @@ struct ConsoleTests {
     }
   }
 
+  @Test func `lists show what waits, what nobody has, and who did what`() async throws {
+    try await withConsole { fleet in
+      let ada = try await signIn(fleet, "ada")
+      let purchase = try #require(try await ada.get("/find?q=1000000000001").location)
+      let waiting = try await ada.get("/refund-requests")
+      #expect(waiting.status == 200 && waiting.text.contains("Apple waits for no answer."), "\(waiting.text)")
+      let form = Form(fleet: fleet, browser: ada)
+      let asked = try await form.post(purchase + "/release", [(name: "step", value: "preview")])
+      let period = (name: "subscriptionId", value: try hidden("subscriptionId", asked.text))
+      #expect(try await !ada.get("/unclaimed").text.contains(purchase))
+      #expect(try await form.post(purchase + "/release", [(name: "step", value: "confirm"), period]).status == 303)
+      let unclaimed = try await ada.get("/unclaimed")
+      #expect(unclaimed.status == 200 && unclaimed.text.contains("href=\"\(purchase)\""), "\(unclaimed.text)")
+      #expect(unclaimed.text.contains("released, or erased"))
+      let log = try await ada.get("/audit")
+      for words in ["purchase.released", "purchase.registered", "<span class=\"name\">ada</span>", purchase] {
+        #expect(log.text.contains(words), "\(words)")
+      }
+      // The sign-in of a person with one publisher is this publisher's. That of one with several is not.
+      #expect(log.text.contains("console.signedIn"))
+      let twin = try await ada.get("/audit.json?publisher=1001")
+      #expect(twin.status == 200 && twin.text.contains("\"action\":\"purchase.released\""), "\(twin.text)")
+
+      let files = try await ada.get("/configuration")
+      #expect(files.status == 200 && files.text.contains("com.") && !files.text.contains("PRIVATE"), "\(files.text)")
+      #expect(try await !ada.get("/configuration.json").text.contains("\"publisherId\":1002"))
+
+      for path in ["/refund-requests", "/unclaimed", "/audit", "/configuration"] {
+        for question in ["?publisher=1002", "?publisher=9999"] {
+          #expect(try await ada.get(path + question).status == 404, "\(path + question)")
+        }
+        #expect(try await ada.get(path + "?after=x").status == 400, "\(path)")
+        #expect(try await Browser(fleet: fleet, cookie: "").get(path + ".json").status == 401, "\(path)")
+      }
+      #expect(try await ada.get("/refund-requests?state=nothing").status == 400)
+      let other = try await signIn(fleet, "other")
+      let pages = ["/unclaimed", "/audit", "/audit.json"]
+      for page in pages { #expect(try await !other.get(page).text.contains("1000000000001"), "\(page)") }
+      let viewer = try await signIn(fleet, "vic")
+      #expect(try await viewer.get("/audit?customer=7").status == 403)
+      let seen = try await viewer.get("/audit?publisher=1001")
+      #expect(seen.status == 200 && seen.text.contains("purchase.released") && !seen.text.contains(">ada<"))
+      // Who sees several publishers chooses one.
+      #expect(try await viewer.get("/unclaimed").text.contains("Choose one, and press Show."))
+      #expect(try await viewer.get("/unclaimed?publisher=1001").text.contains("href=\"\(purchase)\""))
+    }
+  }
+
   @Test func `behind a listed proxy, each address has its own attempts`() async throws {
     try await withConsole(["COUNTERSIGN_CONSOLE_TRUSTED_PROXIES": "127.0.0.1"]) { fleet in
       func attempt(_ name: String, _ address: String, _ password: String = "wrong") async throws -> Int {
@@ -383,16 +438,6 @@ struct ConsoleTests {
       try await eventually("the session ends with the file's lines") { try await ada.get("/").status == 303 }
       #expect(try await fleet.metric("console-1", "countersign_console_users_file_mistakes") == 1)
       #expect(try await post(fleet, "/sign-in", "name=ada&password=wrong", Self.own).status == 401)
-    }
-  }
-}
-
-extension RunningFleet {
-  /// The column `text` of what the ledger answers.
-  @LoopActor
-  fileprivate func texts(_ sql: String) async throws -> [String] {
-    try await withLedger { ledger in
-      try await ledger.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
     }
   }
 }

@@ -1,6 +1,7 @@
 """Lets a real browser walk through the console of a running system, and checks what it shows."""
 import os
 import shutil
+import subprocess
 import time
 import urllib.parse
 
@@ -22,6 +23,8 @@ TRANSACTIONS = ("1000000000054001", "1010000000054002", "1020000000054003", "103
 # Whose page README.md shows: a subscriber who has bought before.
 SHOWN = "4711"
 SHOWN_TRANSACTIONS = ("1010000000054011", "1030000000054012")
+# A customer wants the money for it back.
+REFUND = "2000000000054021"
 
 
 def prepare():
@@ -64,6 +67,20 @@ def fill(configuration):
     until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
     ask(configuration, "POST", f"/customers/{CUSTOMER}/grants", {
         "offerId": "S123123123_US", "reason": "goodwill", "expiresAt": until, "note": "sorry for <u>Friday</u>"})
+    simulate(configuration, "PUT", f"lives/{REFUND}", '{"periodSeconds": 3600}')
+    buy(configuration, CUSTOMER, REFUND, "refund")
+    simulate(configuration, "POST", f"lives/{REFUND}/request-refund")
+    wait_until("Apple asks about the refund",
+               lambda: ask(configuration, "GET", "/refund-requests")["refundRequests"], SECONDS)
+
+
+def simulate(configuration, method, path, body=""):
+    """Tells the simulator something. It speaks HTTP/2 only."""
+    command = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--cacert", configuration.tls_authority,
+               "--request", method, "--data", body, f"https://{configuration.listen['simulator']}/simulator/{path}"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"{method} /simulator/{path} failed: {done.stderr.strip()}")
 
 
 def buy(configuration, customer, transaction, identifier):

@@ -22,10 +22,7 @@ extension ConsoleAPI {
 
   func customer(_ key: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
-    guard reader.view.person.role.seesPersonalData else {
-      return reader.message(
-        403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")
-    }
+    guard reader.view.person.role.seesPersonalData else { return reader.notForViewers }
     guard let page = try await customerPage(key, reader) else { return reader.nothing }
     return reader.answer(html: page.html, json: page.json)
   }

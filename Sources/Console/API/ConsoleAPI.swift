@@ -20,6 +20,11 @@ final class ConsoleAPI {
   let holdings: Holdings
   let orders: OrderLookups
   let copies: CustomerCopies
+  let endpoints: ConsoleEndpoints
+  let deliveries: DeliveryLedger
+  let pacing: EndpointPacing
+  /// The synchronizations under way.
+  let open: OpenSynchronizations
   /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
   let timelines: ConsoleLine
   let metrics: ConsoleMetrics
@@ -30,11 +35,15 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ postgres: PostgresClient,
-    _ orders: OrderLookups, _ copies: CustomerCopies, _ metrics: ConsoleMetrics
+    _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics
   ) {
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.orders, self.copies, self.metrics) = (orders, copies, metrics)
-    holdings = Holdings(postgres)
+    (self.orders, self.metrics) = (orders, metrics)
+    let keys = context.settings.redis.prefix
+    copies = CustomerCopies(redis, prefix: keys)
+    pacing = EndpointPacing(redis, prefix: keys)
+    open = OpenSynchronizations(redis, prefix: keys)
+    (holdings, endpoints, deliveries) = (Holdings(postgres), ConsoleEndpoints(postgres), DeliveryLedger(postgres))
     timelines = ConsoleLine(
       ConsoleTurns.Limits(atOnce: max(1, context.settings.ledger.connections - 1), waiting: 16, ofOwner: 4))
     let parts = context.settings.console.publicURL.flatMap(ConsoleSettings.parts)
@@ -103,6 +112,11 @@ final class ConsoleAPI {
       case .find: return try await find(request.query("q") ?? "", reader)
       case .customer(let key): return try await customer(key, reader)
       case .purchase(let key): return try await purchase(key, reader)
+      case .list(let list): return try await self.list(list, request, reader)
+      case .endpoint(let key): return try await endpoint(key, request, reader)
+      case .event(let key): return try await event(key, reader)
+      case .notification(let key): return try await notification(key, reader)
+      case .synchronization(let key): return try await synchronization(key, reader)
       }
     case .action(let action):
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
@@ -114,6 +128,9 @@ final class ConsoleAPI {
       case .release(let purchase): return try await release(purchase, request, reader)
       case .export(let customer): return try await export(customer, reader)
       case .erase(let customer): return try await erase(customer, request, reader)
+      case .resend(let event, let endpoint): return try await resend(event, to: endpoint, request, reader)
+      case .recover(let endpoint): return try await recover(endpoint, request, reader)
+      case .retry(let synchronizations): return try await retry(synchronizations, request, reader)
       }
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }

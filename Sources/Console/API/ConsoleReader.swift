@@ -22,4 +22,9 @@ struct ConsoleReader: Sendable {
   var nothing: HTTPServerResponse {
     message(404, "Nothing is here", "Nothing with this id is here, or it belongs to a publisher that you may not see.")
   }
+
+  /// For somebody who sees no personal data.
+  var notForViewers: HTTPServerResponse {
+    message(403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")
+  }
 }

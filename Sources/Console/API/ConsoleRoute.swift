@@ -15,6 +15,12 @@ enum ConsoleRoute: Equatable {
     case find
     case customer(CustomerKey)
     case purchase(PurchaseKey)
+    /// What it shows of its rows, the query says (``ListQuestion``).
+    case list(ConsoleList)
+    case endpoint(EndpointKey)
+    case event(EventKey)
+    case notification(NotificationKey)
+    case synchronization(SynchronizationsKey)
   }
 
   /// What changes something. Each is a form that a page of the console posts.
@@ -25,12 +31,18 @@ enum ConsoleRoute: Equatable {
     /// A download. It changes nothing but the audit log.
     case export(CustomerKey)
     case erase(CustomerKey)
+    case resend(EventKey, to: EndpointId)
+    case recover(EndpointKey)
+    case retry(SynchronizationsKey)
 
     /// The segments of the page that has the form.
     var page: [String] {
       switch self {
       case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer): customer.page
       case .release(let purchase): purchase.page
+      case .resend(let event, _): event.page
+      case .recover(let endpoint): endpoint.page
+      case .retry(let synchronizations): synchronizations.page
       }
     }
   }
@@ -68,10 +80,41 @@ enum ConsoleRoute: Equatable {
       case (["release"], false): self = .action(.release(key))
       default: return nil
       }
+    case (let name?, 3...) where ConsoleRoute.traffic.contains(name):
+      guard let publisher = Int64(ids[0]), let route = ConsoleRoute(name, publisher, Array(ids.dropFirst()), isJSON)
+      else { return nil }
+      self = route
+    case (let name?, 1) where ConsoleList(rawValue: name) != nil:
+      guard let list = ConsoleList(rawValue: name) else { return nil }
+      self = .page(.list(list), isJSON: isJSON)
     case ("orders", 1) where !isJSON: self = .order
     case ("sign-in", 1) where !isJSON: self = .signIn
     case ("sign-out", 1) where !isJSON: self = .signOut
     case ("style.css", 1) where !isJSON: self = .style
+    default: return nil
+    }
+  }
+
+  private static let traffic = ["endpoints", "events", "notifications", "synchronizations"]
+
+  /// Finds the route of something that goes out or comes in, and of its actions.
+  ///
+  /// - Parameter ids: its own id, and what follows.
+  private init?(_ name: String, _ publisher: Int64, _ ids: [String], _ isJSON: Bool) {
+    guard (1...512).contains(ids[0].utf8.count) else { return nil }
+    let endpoint = EndpointKey(publisherId: publisher, id: EndpointId(ids[0]))
+    let event = EventKey(publisherId: publisher, id: EventId(ids[0]))
+    let synchronizations = SynchronizationsKey(publisherId: publisher, id: SynchronizationId(ids[0]))
+    switch (name, ids.count) {
+    case ("endpoints", 1): self = .page(.endpoint(endpoint), isJSON: isJSON)
+    case ("endpoints", 2) where ids[1] == "recover" && !isJSON: self = .action(.recover(endpoint))
+    case ("events", 1): self = .page(.event(event), isJSON: isJSON)
+    case ("events", 3) where ids[2] == "resend" && ids[1].utf8.count <= 512 && !isJSON:
+      self = .action(.resend(event, to: EndpointId(ids[1])))
+    case ("notifications", 1):
+      self = .page(.notification(NotificationKey(publisherId: publisher, uuid: ids[0])), isJSON: isJSON)
+    case ("synchronizations", 1): self = .page(.synchronization(synchronizations), isJSON: isJSON)
+    case ("synchronizations", 2) where ids[1] == "retry" && !isJSON: self = .action(.retry(synchronizations))
     default: return nil
     }
   }
@@ -82,11 +125,19 @@ enum ConsoleRoute: Equatable {
     case .page(.find, _): "find"
     case .page(.customer, _): "customer"
     case .page(.purchase, _): "purchase"
+    case .page(.list(let list), _): list.label
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
     case .action(.release): "release"
     case .action(.export): "export"
+    case .page(.endpoint, _): "endpoint"
+    case .page(.event, _): "event"
+    case .page(.notification, _): "notification"
+    case .page(.synchronization, _): "synchronization"
     case .action(.erase): "erase"
+    case .action(.resend): "resend"
+    case .action(.recover): "recover"
+    case .action(.retry): "retry"
     case .order: "order"
     case .signIn: "signIn"
     case .signOut: "signOut"

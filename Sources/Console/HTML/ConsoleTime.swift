@@ -37,3 +37,17 @@ enum ConsoleTime {
     return "\(count) \(name)\(count == 1 ? "" : "s")"
   }
 }
+
+extension ConsoleTime {
+  /// How long something took, in two units at most, such as `1 min 5 s`.
+  static func duration(_ milliseconds: Int64) -> String {
+    let seconds = milliseconds / 1000
+    switch seconds {
+    case ..<1: return "\(max(0, milliseconds)) ms"
+    case ..<60: return "\(seconds) s"
+    case ..<3600: return "\(seconds / 60) min \(seconds % 60) s"
+    case ..<86_400: return "\(seconds / 3600) h \(seconds / 60 % 60) min"
+    default: return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+    }
+  }
+}

@@ -72,6 +72,7 @@ struct Attribute: Sendable, Equatable {
     case autocomplete, charset, content, datetime, `class`, `for`, height, id, lang, maxlength, method, name
     case placeholder, rel, role, scope, title, type, value, viewBox, width, x, x1, x2, y, y1, y2, rx
     case label = "aria-label"
+    case current = "aria-current"
     case autofocus, required, selected, open, preserveAspectRatio, tabindex
   }
 

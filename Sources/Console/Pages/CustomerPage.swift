@@ -165,10 +165,15 @@ struct CustomerPage {
       pieces.append(.unread("Of the timeline, \(timeline.missing.map { "\($0.rawValue)s" }.joined(separator: ", "))"))
     }
     if !timeline.moments.isEmpty {
-      pieces.append(.timeline("What happened, the newest first", timeline.moments, view))
+      pieces.append(
+        .timeline(
+          "What happened, the newest first", timeline.moments, view, of: customer.publisherId))
     } else if timeline.missing.isEmpty {
       pieces.append(.p(.text("Nothing has happened yet. The first line is a registration."), class: "none"))
     }
+    let log = view.link(
+      [ConsoleList.audit.rawValue], query: [("publisher", "\(customer.publisherId)"), ("customer", customer.id.text)])
+    pieces.append(.element(.p, [.class("pages")], [.link(log, "Who changed this customer")]))
     return .section("Timeline", pieces)
   }
 

@@ -28,15 +28,33 @@ struct FindPage {
   /// Whoever registers a purchase chooses the synchronization's id, perhaps one that support is going to look for. So
   /// such a hit alone opens no page.
   var only: Link? {
-    let links = hits.compactMap(link)
+    let links = hits.compactMap(subject)
     guard let first = links.first, links.count == hits.count, links.allSatisfy({ $0 == first }),
       hits.contains(where: { $0.kind != .synchronization })
     else { return nil }
     return first
   }
 
-  /// The page that shows a hit: its customer's, or its purchase's.
+  /// The page that shows a hit.
   func link(_ hit: ConsoleHit) -> Link? {
+    switch hit.kind {
+    case .synchronization:
+      view.link(to: SynchronizationsKey(publisherId: hit.publisherId, id: SynchronizationId(text)))
+    default: subject(hit)
+    }
+  }
+
+  /// The page that a hit alone opens: its own, or that of its customer or purchase.
+  private func subject(_ hit: ConsoleHit) -> Link? {
+    switch hit.kind {
+    case .event: return view.link(to: EventKey(publisherId: hit.publisherId, id: EventId(text)))
+    case .notification: return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: text))
+    case .customer, .email, .transaction, .purchase, .synchronization: return about(hit)
+    }
+  }
+
+  /// The page of the customer or of the purchase.
+  private func about(_ hit: ConsoleHit) -> Link? {
     if let customer = hit.customer, view.person.role.seesPersonalData, hit.purchase == nil {
       return view.link(to: CustomerKey(publisherId: hit.publisherId, id: customer))
     }
@@ -80,7 +98,8 @@ struct FindPage {
       .table(
         "Found", ["What", "Publisher", "About", "Says"],
         hits.map { hit in
-          let about = hit.purchase.map { HTML.code($0.originalTransactionId.text) } ?? .text(shown(hit.customer))
+          let words = hit.purchase?.originalTransactionId.text ?? shown(hit.customer)
+          let about = about(hit).map { HTML.link($0, words) } ?? .text(words)
           return [
             link(hit).map { .link($0, hit.kind.rawValue) } ?? .text(hit.kind.rawValue), .text("\(hit.publisherId)"),
             about, .text(hit.detail ?? ""),

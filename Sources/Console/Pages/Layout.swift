@@ -1,7 +1,11 @@
 /// The frame of every page.
 enum Layout {
   /// A page for somebody who has signed in.
-  static func page(_ title: String, _ view: ConsoleView, search: String = "", _ content: [HTML]) -> String {
+  ///
+  /// - Parameter list: the list that the page is.
+  static func page(
+    _ title: String, _ view: ConsoleView, search: String = "", at list: ConsoleList? = nil, _ content: [HTML]
+  ) -> String {
     document(
       title, view.prefix,
       [
@@ -15,9 +19,19 @@ enum Layout {
               [
                 .span(view.person.name, class: "name"), .span(view.person.role.rawValue, class: "role"),
                 .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Sign out")]),
-              ]),
+              ]), lists(view, list),
           ]), .element(.main, [.of(.id, "main")], content),
       ])
+  }
+
+  private static func lists(_ view: ConsoleView, _ present: ConsoleList?) -> HTML {
+    .element(
+      .nav, [.of(.label, "Pages")],
+      [.link(view.link([]), "Find")]
+        + ConsoleList.allCases.map { list in
+          let mark = list == present ? [Attribute.of(.current, "page")] : []
+          return .element(.a, [.href(view.link([list.rawValue]))] + mark, [.text(list.title)])
+        })
   }
 
   private static func find(_ view: ConsoleView, _ search: String) -> HTML {

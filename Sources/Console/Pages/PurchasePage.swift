@@ -74,7 +74,7 @@ struct PurchasePage {
           transactions.prefix(Self.most).map { facts in
             [
               .code(facts.transactionId.text), .text(facts.productId.text), view.time(facts.purchaseDate),
-              view.time(facts.expiresDate), .text(Self.price(facts)), view.time(facts.signedDate),
+              view.time(facts.expiresDate), .text(Self.price(facts.price, facts.currency)), view.time(facts.signedDate),
               .all(marks(facts)),
             ]
           }),
@@ -96,8 +96,8 @@ struct PurchasePage {
   }
 
   /// The price as Apple signs it, in thousandths of the currency.
-  static func price(_ facts: TransactionFacts) -> String {
-    guard let price = facts.price, price >= 0, let currency = facts.currency else { return "" }
+  static func price(_ price: Int64?, _ currency: String?) -> String {
+    guard let price, price >= 0, let currency else { return "" }
     let cents = price / 10 % 100
     return "\(price / 1000).\(cents < 10 ? "0" : "")\(cents) \(currency)"
   }
@@ -129,7 +129,11 @@ struct PurchasePage {
         "Notifications",
         [.p(.text("Apple has posted nothing about it. A new purchase tells of itself within minutes."), class: "none")])
     }
-    return .section("Notifications", [.timeline("What Apple posted, the newest first", notifications, view)])
+    return .section(
+      "Notifications",
+      [
+        .timeline("What Apple posted, the newest first", notifications, view, of: purchase.key.publisherId)
+      ])
   }
 
   private var signed: HTML {

@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import JSON
 import Ledger
@@ -11,16 +12,31 @@ extension HTML {
   }
 
   /// Lines of a timeline, with our clock and Apple's side by side.
-  static func timeline(_ caption: String, _ moments: [ConsoleMoment], _ view: ConsoleView) -> HTML {
+  static func timeline(
+    _ caption: String, _ moments: [ConsoleMoment], _ view: ConsoleView, of publisher: Int64
+  ) -> HTML {
     table(
       caption, ["Here", "Apple", "Kind", "What", "About", "Outcome", "Id"],
       moments.map { moment in
         [
           view.time(moment.at), view.time(moment.signedAt, otherwise: ""),
           span(moment.kind.rawValue, class: "kind \(moment.kind.rawValue)"), text(moment.what),
-          moment.about.map(code) ?? nothing, text(moment.outcome ?? ""), code(moment.id),
+          moment.about.map(code) ?? nothing, text(moment.outcome ?? ""),
+          moment.page(of: publisher).map { link(view.link($0), moment.id) } ?? code(moment.id),
         ]
       })
+  }
+}
+
+extension ConsoleMoment {
+  /// The segments of the page of what the line is about; `nil` if it has none of its own.
+  fileprivate func page(of publisher: Int64) -> [String]? {
+    switch kind {
+    case .registration: SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
+    case .notification: NotificationKey(publisherId: publisher, uuid: id).page
+    case .event, .attempt: EventKey(publisherId: publisher, id: EventId(id)).page
+    case .ownership, .grant, .change: nil
+    }
   }
 }
 

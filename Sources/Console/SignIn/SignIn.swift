@@ -39,6 +39,9 @@ final class SignIn {
     nobody = try Scrypt.ofNobody()
   }
 
+  /// The people of the file, as it is now.
+  var present: ConsolePeople { people.people }
+
   /// What becomes of a sign-in.
   enum Answer: Sendable, Equatable {
     /// With the token of the session.

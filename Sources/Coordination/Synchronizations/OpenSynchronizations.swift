@@ -34,6 +34,16 @@ public final class OpenSynchronizations {
       fields[0].string.flatMap(Synchronization.Status.init(rawValue:)), fields[1].string.flatMap(RetryCause.init)
     )
   }
+
+  /// Reads what is known of a job under way; `nil` if none has its id any more.
+  public func open(_ job: Job) async throws -> OpenJob? {
+    let progress = try await progress(job.publisherId, job.synchronizationId)
+    return progress.status.map { status in
+      OpenJob(
+        job: job, status: status, cause: progress.cause, place: nil,
+        member: keys.member(job.publisherId, job.synchronizationId))
+    }
+  }
 }
 
 extension Synchronization {

@@ -15,11 +15,14 @@ extension AuditEntry {
   }
 
   /// The change of an endpoint, or a request to send it events.
+  ///
+  /// - Parameter person: who did it at the console; `nil` if it was not there.
   static func endpoint(
-    _ action: EndpointAction, _ id: EndpointId, of publisher: Int64, _ detail: (inout JSONWriter) -> Void = { _ in }
+    _ action: EndpointAction, _ id: EndpointId, of publisher: Int64, by person: String? = nil,
+    _ detail: (inout JSONWriter) -> Void = { _ in }
   ) -> AuditEntry {
     AuditEntry(
-      publisherId: publisher, actor: .publisher, action: action.rawValue, subject: id.text,
+      publisherId: publisher, by: person, action: action.rawValue, subject: id.text,
       detail: JSONWriter.object(detail))
   }
 

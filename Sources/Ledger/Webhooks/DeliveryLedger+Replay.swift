@@ -25,7 +25,7 @@ extension DeliveryLedger {
   public func test(_ event: Event, at endpoint: EndpointId) async throws -> Delivery {
     let delivery = try Delivery(event, endpointId: endpoint)
     _ = try await postgres.run([
-      Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
+      Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint, by: nil),
       AuditEntry.insert([
         .endpoint(.tested, endpoint, of: event.publisherId) { $0.member("eventId", event.id) }
       ]),
@@ -44,10 +44,31 @@ extension DeliveryLedger {
     else { return nil }
     let delivery = try Delivery(event, endpointId: endpoint, round: round)
     _ = try await postgres.run([
-      begin([id], rounds: [round], publisher, endpoint),
+      begin([id], rounds: [round], publisher, endpoint, by: nil),
       AuditEntry.insert([.endpoint(.resent, endpoint, of: publisher) { $0.member("eventId", id) }]),
     ])
     return delivery
+  }
+
+  /// Begins another round as ``resend(publisher:event:to:round:)`` does, for a person at the console. The console has
+  /// no broker: the next sweep of a notifier finds the round, and enqueues it.
+  ///
+  /// - Parameter round: a new name. A second request with the same one changes nothing.
+  /// - Returns: whether the ledger keeps the event.
+  public func resend(
+    publisher: Int64, event id: EventId, to endpoint: EndpointId, round: String, by person: String
+  ) async throws -> Bool {
+    guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
+    else { return false }
+    try await postgres.transaction { transaction in
+      let past = try await transaction.query(PostgresQuery(.hasAttempts, [.id(id), .id(endpoint), .text(round)]))
+      guard past.isEmpty else { return }
+      let begun = try await transaction.query(begin([id], rounds: [round], publisher, endpoint, by: person))
+      guard begun.affected > 0 else { return }
+      let entry = AuditEntry.endpoint(.resent, endpoint, of: publisher, by: person) { $0.member("eventId", id) }
+      _ = try await transaction.query(AuditEntry.insert([entry]))
+    }
+    return true
   }
 
   /// Returns the events that an endpoint has missed, the oldest first.
@@ -66,21 +87,23 @@ extension DeliveryLedger {
   /// Begins a round for each missed event. The time at which an event was given up names its round. So if a client asks
   /// twice, the notifier attempts the event once. An event that was delivered since the list was read gets no round.
   ///
-  /// - Parameter isFirst: whether the request begins here; then the audit gets an entry.
+  /// - Parameters:
+  ///   - isFirst: whether the request begins here; then the audit gets an entry.
+  ///   - person: who asks at the console, if that is how. Then the next sweep of a notifier enqueues the deliveries.
   /// - Returns: the deliveries to publish.
   public func recover(
-    _ owed: [Owed], publisher: Int64, endpoint: EndpointId, isFirst: Bool
+    _ owed: [Owed], publisher: Int64, endpoint: EndpointId, isFirst: Bool, by person: String? = nil
   ) async throws -> [Delivery] {
     guard !owed.isEmpty else { return [] }
     let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
     let ids = owed.map(\.eventId)
     var queries = [
-      begin(ids, rounds: rounds, publisher, endpoint),
+      begin(ids, rounds: rounds, publisher, endpoint, by: person),
       // The list may be older than a delivery of the same round. That has taken the round's row away, and the row that
       // this request has written in its place would lead to another attempt.
       PostgresQuery(.endDelivered, [.ids(ids), .id(endpoint)]),
     ]
-    if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher)])) }
+    if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher, by: person)])) }
     queries.append(PostgresQuery(.readOpenRounds, [.ids(ids), .texts(rounds), .id(endpoint)]))
     queries.append(Event.read(ids))
     let answers = try await postgres.run(queries)
@@ -92,12 +115,15 @@ extension DeliveryLedger {
     }
   }
 
+  /// Whoever asks over the API publishes the deliveries. Nobody publishes those of a person at the console, so their
+  /// time is that of the longest overdue.
   private func begin(
-    _ events: [EventId], rounds: [String], _ publisher: Int64, _ endpoint: EndpointId
+    _ events: [EventId], rounds: [String], _ publisher: Int64, _ endpoint: EndpointId, by person: String?
   ) -> PostgresQuery {
     let sorted = zip(events, rounds).sorted { ($0.0, $0.1.exact) < ($1.0, $1.1.exact) }
     return PostgresQuery(
-      .beginRounds, [.ids(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .id(endpoint)])
+      .beginRounds,
+      [.ids(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .id(endpoint), .bool(person != nil)])
   }
 }
 
@@ -106,9 +132,13 @@ extension PostgresStatement {
     "begin rounds",
     """
     INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, due_at)
-    SELECT event, $4, name, $3, now() FROM unnest($1::text[], $2::text[]) AS new (event, name)
+    SELECT event, $4, name, $3, CASE WHEN $5 THEN 'epoch'::timestamptz ELSE now() END
+    FROM unnest($1::text[], $2::text[]) AS new (event, name)
     ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
     """)
+
+  fileprivate static let hasAttempts = PostgresStatement(
+    "has attempts", "SELECT 1 AS found FROM attempts WHERE event_id = $1 AND endpoint_id = $2 AND round = $3 LIMIT 1")
 
   /// A statement of its own: it sees the deliveries for whose rows the one before it has waited.
   fileprivate static let endDelivered = PostgresStatement(

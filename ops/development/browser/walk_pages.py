@@ -195,6 +195,53 @@ class Walk:
         self.wait("the customer is erased", lambda: "Erased" in self.driver.title)
         self.judge("erased")
 
+    def lists(self, when):
+        """Opens each list by its link, and shows one publisher's part."""
+        names = [link.text for link in self.driver.find_elements(By.CSS_SELECTOR, "nav a")][1:]
+        if not names:
+            self.note("lists", "have no link in the header")
+        for name in names:
+            self.driver.find_element(By.LINK_TEXT, name).click()
+            self.wait(f"{name} opens", lambda name=name: self.driver.title.startswith(name))
+            page = f"{name.lower().replace(' ', '-')}-{when}"
+            self.judge(page)
+            options = self.driver.find_elements(By.CSS_SELECTOR, "select[name='publisher'] option[value='1001']")
+            if options:
+                options[0].click()
+                self.press("form.filters button")
+                self.wait("one publisher's part is shown", lambda: "publisher=1001" in self.driver.current_url)
+                self.judge(f"{page}-of-one-publisher")
+
+    def traffic(self):
+        """Opens an endpoint, one of its events with the preview of a resend, and what else has a page of its own."""
+        if self.open_first("Webhooks", "endpoint", "/endpoints/") and self.follow("/events/", "event"):
+            resend = self.driver.find_elements(By.CSS_SELECTOR, "form[action$='/resend'] button")
+            if resend:
+                resend[0].click()
+                self.wait("the preview comes", lambda: "Send the event again?" in self.driver.title)
+                self.judge("resend-preview")
+        self.open_first("Notifications", "notification", "/notifications/")
+        self.open_first("Synchronizations", "synchronization", "/synchronizations/", is_needed=False)
+
+    def open_first(self, name, page, path, is_needed=True):
+        """Opens the first row of a list; returns whether there is one."""
+        self.driver.find_element(By.LINK_TEXT, name).click()
+        self.wait(f"{name} opens", lambda: self.driver.title.startswith(name))
+        return self.follow(path, page, is_needed)
+
+    def follow(self, path, page, is_needed=True):
+        links = self.driver.find_elements(By.CSS_SELECTOR, f"main td a[href*='{path}']")
+        if not links:
+            if is_needed:
+                self.note(page, "has no link in the list")
+            return False
+        links[0].click()
+        self.wait(f"the page of the {page} opens", lambda: path in self.driver.current_url)
+        for detail in self.driver.find_elements(By.CSS_SELECTOR, "main details:not([open]) > summary"):
+            detail.click()
+        self.judge(page)
+        return True
+
     def press(self, selector):
         self.driver.find_element(By.CSS_SELECTOR, selector).click()
 
@@ -232,7 +279,10 @@ class Walk:
         self.ask_apple(sorted(links)[0].rpartition("/")[2])
         self.show()
         self.grant()
+        self.lists("at-first")
+        self.traffic()
         self.release()
+        self.lists("after-a-release")
         self.go("/customers/1001/nobody-has-this-id")
         self.judge("no-customer")
         self.driver.find_element(By.CSS_SELECTOR, ".who button").click()
@@ -244,6 +294,7 @@ class Walk:
         if self.driver.find_elements(By.CSS_SELECTOR, "form.fields"):
             self.note("customer", "lets a viewer grant access")
         self.judge("customer-for-a-viewer")
+        self.lists("for-a-viewer")
 
 
 def main():

@@ -1,0 +1,87 @@
+import Configuration
+import Coordination
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import Ledger
+import Service
+
+/// What comes in: Apple's notifications, and registrations.
+extension ConsoleAPI {
+  func notifications(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    var page = NotificationsPage(view: reader.view, question: question)
+    guard let choice = page.choice else {
+      return reader.message(400, "Not understood", "There is no such state. Choose one, and press Show.")
+    }
+    let end = ContinuousClock.now + context.settings.console.statementTimeout
+    // It may take a connection for as long as a timeline.
+    let found = try await timelines.run(of: reader.view.person.name) { [postgres] in
+      try await ConsoleNotifications(postgres).page(
+        choice, of: question.publishers, after: question.after, limit: ListPage.most, now: reader.view.now, until: end)
+    }
+    guard let found else {
+      return reader.message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")
+    }
+    page.found = found
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  func notification(_ key: NotificationKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    guard let publisher = publisher(key.publisherId, reader),
+      let found = try await ConsoleNotifications(postgres).notification(key.publisherId, key.uuid.text)
+    else { return reader.nothing }
+    let page = NotificationPage(
+      view: reader.view, notification: found, isForwarded: !publisher.notifications.forwards.isEmpty)
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  func synchronizations(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    var page = SynchronizationsPage(view: reader.view, question: question)
+    page.found = try await ConsoleSynchronizations(postgres, doors: context.doors).waiting(
+      of: question.publishers, after: question.after, limit: ListPage.most)
+    page.progress = await progress(of: page.found.rows.map(\.key))
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  func synchronization(_ key: SynchronizationsKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
+    let found = try await synchronizations(key)
+    guard !found.isEmpty else {
+      // It may be too young for the ledger.
+      guard let progress = await progress(of: [key])?.first, progress.status != nil else { return reader.nothing }
+      return reader.message(
+        200, "Under way",
+        "This synchronization is under way, and the ledger has nothing of it yet. Load the page again in a moment.")
+    }
+    let page = SynchronizationPage(
+      view: reader.view, key: key, found: found, progress: await progress(of: [key])?.first)
+    return reader.answer(html: page.html, json: page.json)
+  }
+
+  func synchronizations(_ key: SynchronizationsKey) async throws -> [ConsoleSynchronization] {
+    try await ConsoleSynchronizations(postgres, doors: context.doors).synchronizations(key.publisherId, key.id)
+  }
+
+  /// Asks Redis how far some are.
+  ///
+  /// - Returns: `nil` if it does not answer.
+  private func progress(of keys: [SynchronizationsKey]) async -> [SynchronizationProgress]? {
+    let tasks = keys.map { key in
+      Task { @LoopActor [open] in
+        let (status, cause) = try await open.progress(key.publisherId, key.id)
+        return SynchronizationProgress(status: status, cause: cause)
+      }
+    }
+    var found: [SynchronizationProgress] = []
+    for task in tasks {
+      do {
+        found.append(try await task.value)
+      } catch {
+        log("console could not read states of synchronizations", error)
+        return nil
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,71 @@
+import Domain
+import Formats
+import JSON
+import Ledger
+
+/// Purchases that somebody paid, and that nobody has.
+struct UnclaimedPage {
+  let view: ConsoleView
+  let question: ListQuestion
+  var found = ConsoleRows<ConsoleUnclaimed.Purchase>()
+
+  /// Whose purchases it shows: production's, unless somebody chooses.
+  var environment: Environment { question.filters["environment"].map { Environment($0) } ?? .production }
+
+  private var page: ListPage { ListPage(view: view, list: .unclaimed, question: question, next: found.next) }
+
+  /// The newest of the page first. The pages follow Apple's ids, which grow with time, but not strictly.
+  private var purchases: [ConsoleUnclaimed.Purchase] {
+    found.rows.sorted { $0.boughtAt != $1.boughtAt ? $0.boughtAt > $1.boughtAt : $1.key < $0.key }
+  }
+
+  var html: String {
+    page.html(
+      lead: "Somebody paid, and no customer has the purchase. The first customer who registers it gets it: "
+        + "ask the customer to restore purchases in the app.",
+      filters: [
+        ListPage.field(
+          "environment", "Environment", [("", "Production"), (Environment.sandbox.text, "Sandbox")],
+          chosen: question.filters["environment"] ?? "")
+      ], table: found.rows.isEmpty ? nil : table,
+      empty: "Each purchase has an owner, or is over. A purchase comes here when Apple tells about it and no app does.",
+      soFar: "Of the \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked "
+        + "through, each has an owner or is over. Go on with the next page.")
+  }
+
+  private var table: HTML {
+    .all([
+      .table(
+        "What is paid and not over, the newest first",
+        ["Bought", "Paid until", "Product", "Price", "Purchase", "Owner before"],
+        purchases.map { purchase in
+          [
+            view.time(purchase.boughtAt), view.time(purchase.expiresAt, otherwise: "no end"),
+            .text(purchase.productId.text), .text(PurchasePage.price(purchase.price, purchase.currency)),
+            .link(view.link(to: purchase.key), purchase.key.originalTransactionId.text),
+            .span(purchase.hadOwner ? "released, or erased" : "nobody", class: "none"),
+          ]
+        }),
+      .p(
+        .text(
+          "If the customer says that it is restored and the purchase is still here, the app sends no transaction: "
+            + "look for the customer, and at the registrations in the timeline."), class: "lead"),
+    ])
+  }
+
+  /// The same as JSON.
+  var json: [UInt8] {
+    page.json(purchases) { purchase, writer in
+      writer.member("boughtAt", rfc3339(milliseconds: purchase.boughtAt))
+      writer.member("currency", purchase.currency)
+      writer.member("environment", purchase.key.environment)
+      writer.member("expiresAt", purchase.expiresAt.map { rfc3339(milliseconds: $0) })
+      writer.member("hadOwner", purchase.hadOwner)
+      writer.member("originalTransactionId", purchase.key.originalTransactionId)
+      writer.member("page", view.link(to: purchase.key).address)
+      writer.member("priceThousandths", purchase.price)
+      writer.member("productId", purchase.productId)
+      writer.member("publisherId", purchase.key.publisherId)
+    }
+  }
+}

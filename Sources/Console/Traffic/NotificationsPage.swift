@@ -1,0 +1,164 @@
+import Domain
+import Formats
+import JSON
+import Ledger
+
+/// What Apple posted: how long each notification took, and what became of it.
+struct NotificationsPage {
+  let view: ConsoleView
+  let question: ListQuestion
+  var found = ConsoleRows<ConsoleNotification>()
+
+  /// What the list shows; `nil` if nothing is called so.
+  var choice: ConsoleNotifications.Choice? { ConsoleNotifications.Choice(rawValue: question.filters["state"] ?? "") }
+
+  private var page: ListPage { ListPage(view: view, list: .notifications, question: question, next: found.next) }
+
+  var html: String {
+    let choices = ConsoleNotifications.Choice.allCases.map { ($0.rawValue, $0.words) }
+    return page.html(
+      lead: "What Apple posted. The lag is from Apple's signature until the ledger had what the notification says.",
+      filters: [ListPage.field("state", "State", choices, chosen: question.filters["state"] ?? "")],
+      table: found.rows.isEmpty ? nil : table, empty: empty)
+  }
+
+  private var empty: String {
+    switch choice ?? .all {
+    case .all:
+      "Apple has posted nothing within a week. If purchases happen, look at the address of notifications in App Store "
+        + "Connect."
+    case .waiting: "No notification waits. A worker applies each within seconds."
+    case .putAside: "No notification is put aside."
+    }
+  }
+
+  private var table: HTML {
+    .table(
+      (choice ?? .all).caption, ["Received", "Type", "State", "Lag", "Signed", "Purchase", "Publisher", "App"],
+      found.rows.map { one in
+        [
+          view.time(one.receivedAt), .link(view.link(to: one.key), one.title), one.state.mark,
+          .text(one.lag.map(ConsoleTime.duration) ?? "–"), view.time(one.signedDate), Self.purchase(one, view),
+          .text("\(one.publisherId)"), .text(one.bundleId?.text ?? ""),
+        ]
+      })
+  }
+
+  static func purchase(_ one: ConsoleNotification, _ view: ConsoleView) -> HTML {
+    guard let key = one.purchase else { return .span("none", class: "none") }
+    let mark =
+      key.environment == .production
+      ? HTML.nothing : .all([.text(" "), .span(key.environment.text, class: "mark test")])
+    return .all([.link(view.link(to: key), key.originalTransactionId.text), mark])
+  }
+
+  /// The same as JSON.
+  var json: [UInt8] { page.json(found.rows) { one, writer in writer.notification(one, view) } }
+}
+
+/// One notification.
+struct NotificationPage {
+  let view: ConsoleView
+  let notification: ConsoleNotification
+  /// Whether the publisher's file has it passed on.
+  var isForwarded = false
+
+  var html: String {
+    let one = notification
+    let isGood = one.state != .putAside && one.state != .unclaimed
+    let passedOn = isForwarded ? Delivery.id(of: one.key) : nil
+    return Layout.page(
+      "Notification \(one.uuid)", view, search: one.uuid, at: .notifications,
+      [
+        .element(.p, [.class("above")], [.text("Notification to publisher \(one.publisherId)")]),
+        .element(.h1, [.class("id")], [.text(one.uuid)]),
+        .element(
+          .div, [.class(isGood ? "verdict" : "verdict no")],
+          [
+            .element(.h2, [], [.text(one.title)]), .p(.text(one.state.words)),
+            .facts([
+              ("State", one.state.mark), ("Purchase", NotificationsPage.purchase(one, view)),
+              ("App", one.bundleId.map { .code($0.text) }), ("Environment", one.environment.map { .text($0.text) }),
+              ("Signed by Apple", view.time(one.signedDate)), ("Received", view.time(one.receivedAt)),
+              ("It came", .text(one.source == "history" ? "from Apple's Notification History" : "as Apple's post")),
+              ("Applied", view.time(one.appliedAt, otherwise: "not yet")),
+              ("Lag", one.lag.map { .text(ConsoleTime.duration($0)) }),
+              ("Put aside because", one.reason.map { .text($0) }),
+              (
+                "Passed on",
+                passedOn.map {
+                  .link(view.link(to: EventKey(publisherId: one.publisherId, id: $0)), "to the publisher's URLs")
+                }
+              ),
+            ]),
+          ]),
+      ])
+  }
+
+  /// The same as JSON.
+  var json: [UInt8] { JSONWriter.object { $0.notification(notification, view) } }
+}
+
+extension ConsoleNotification {
+  var key: NotificationKey { NotificationKey(publisherId: publisherId, uuid: uuid) }
+
+  /// Its type and subtype.
+  var title: String { subtype.map { "\(type) \($0)" } ?? type }
+}
+
+extension ConsoleNotification.State {
+  var mark: HTML {
+    switch self {
+    case .applied: .span(rawValue, class: "mark good")
+    case .putAside, .unclaimed: .span(rawValue, class: "mark bad")
+    case .waiting, .stale: .span(rawValue, class: "mark")
+    }
+  }
+
+  /// What it means.
+  var words: String {
+    switch self {
+    case .waiting: "No worker has applied it yet. It is tried again and again."
+    case .putAside: "Workers died while they had it, so none takes it any more. See the runbook “put aside”."
+    case .applied: "It is applied, and it changed something."
+    case .stale: "It is applied, and changed nothing: the ledger knew already what it says, or something newer."
+    case .unclaimed: "It is applied, and nobody owns its purchase. The first customer who registers it gets it."
+    }
+  }
+}
+
+extension ConsoleNotifications.Choice {
+  fileprivate var words: String {
+    switch self {
+    case .all: "all"
+    case .waiting: "waiting"
+    case .putAside: "put aside"
+    }
+  }
+
+  fileprivate var caption: String {
+    switch self {
+    case .all: "The newest first"
+    case .waiting: "The next to be tried first"
+    case .putAside: "The one that was put aside first comes first"
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func notification(_ one: ConsoleNotification, _ view: ConsoleView) {
+    member("appliedAt", one.appliedAt.map { rfc3339(milliseconds: $0) })
+    member("bundleId", one.bundleId)
+    member("environment", one.environment)
+    member("lagMilliseconds", one.lag)
+    member("notificationUUID", one.uuid)
+    member("originalTransactionId", one.originalTransactionId)
+    member("page", view.link(to: one.key).address)
+    member("publisherId", one.publisherId)
+    member("receivedAt", rfc3339(milliseconds: one.receivedAt))
+    member("signedDate", rfc3339(milliseconds: one.signedDate))
+    member("state", one.state.rawValue)
+    member("subtype", one.subtype)
+    member("type", one.type)
+  }
+}

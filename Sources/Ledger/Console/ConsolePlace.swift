@@ -1,0 +1,45 @@
+/// Where a page of a list ends: the list is in the order of these three.
+public struct ConsolePlace: Sendable, Equatable {
+  /// What the list is in order of, such as a time in milliseconds since 1970.
+  public let number: Int64
+  public let publisherId: Int64
+  public let id: String
+
+  /// Creates a place.
+  public init(_ number: Int64, _ publisherId: Int64, _ id: String) {
+    (self.number, self.publisherId, self.id) = (number, publisherId, id)
+  }
+
+  /// The number as a time that PostgreSQL can have, whatever an address says.
+  var time: Int64 { max(0, min(number, 253_402_300_799_999)) }
+
+  /// As an address has it, such as `1764000000000.1001.0b0c1d9e`.
+  public var text: String { "\(number).\(publisherId).\(id)" }
+
+  /// Reads ``text``; `nil` for any other text.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+    guard text.utf8.count <= 1024, !text.utf8.contains(0), parts.count == 3, let number = Int64(parts[0]),
+      let publisher = Int64(parts[1])
+    else { return nil }
+    self.init(number, publisher, String(parts[2]))
+  }
+}
+
+/// A page of a list.
+public struct ConsoleRows<Row: Sendable>: Sendable {
+  public let rows: [Row]
+  /// Where the next page begins; `nil` on the last one.
+  public let next: ConsolePlace?
+
+  /// Creates a page.
+  public init(_ rows: [Row] = [], next: ConsolePlace? = nil) { (self.rows, self.next) = (rows, next) }
+
+  /// Makes a page of what was read with one row more than it shows.
+  ///
+  /// - Parameter place: of a row.
+  public init(_ rows: [Row], limit: Int, place: (Row) -> ConsolePlace) {
+    let shown = Array(rows.prefix(limit))
+    self.init(shown, next: rows.count > limit ? shown.last.map(place) : nil)
+  }
+}

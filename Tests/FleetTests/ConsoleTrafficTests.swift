@@ -1,0 +1,194 @@
+import EventLoop
+import Fleets
+import Formats
+import HTTP
+import JSON
+import Postgres
+import ServerSupport
+import Simulator
+import TestSupport
+import Testing
+
+/// What goes out of a running fleet and comes into it, at its console.
+@Suite(
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct ConsoleTrafficTests {
+  private typealias Fields = [(name: String, value: String)]
+  private static let (preview, confirm): (Fields, Fields) = (
+    [(name: "step", value: "preview")], [(name: "step", value: "confirm")]
+  )
+
+  private func actions(_ fleet: RunningFleet, _ like: String) async throws -> [String] {
+    try await fleet.texts(
+      "SELECT concat_ws(' ', action, actor, publisher_id) AS text FROM audit WHERE action LIKE '\(like)' ORDER BY id")
+  }
+
+  @Test func `support sees what an endpoint answers, and sends events again`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole(
+      beside: ["gateway-1", "worker-1", "notifier-1"],
+      overrides: [
+        "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": "0.2", "COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5",
+      ]
+    ) { fleet in
+      // A console has no broker: a notifier's sweep is the way of what it sends again, and no repair.
+      fleet.mayRepair = true
+      let first = try await fleet.webhooks.wait(for: 1)[0]
+      fleet.webhookStatus = { _ in 500 }
+      #expect(try await fleet.register("1000000000002", id: "second").status == 202)
+      let told = try await fleet.finished(["second"])
+      let event = try #require(told.first { $0.synchronizationId == "second" }).id
+      let (ada, other) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "other"))
+      let (viewer, operators) = (try await console.signIn(fleet, "vic"), try await console.signIn(fleet, "op"))
+      try await eventually("the event is given up") {
+        try await ada.get("/endpoints/1001/main?outcome=abandoned").text.contains(event)
+      }
+      let list = try await ada.get("/endpoints")
+      #expect(
+        list.status == 200 && list.text.contains("href=\"/endpoints/1001/main\"") && list.text.contains("failing"))
+      let json = try await ada.get("/endpoints.json?publisher=1001")
+      #expect(json.status == 200 && json.text.contains(#""endpointId":"main""#), "\(json.text)")
+      let endpoint = try await ada.get("/endpoints/1001/main")
+      #expect(endpoint.text.contains("Every attempt has failed since") && endpoint.text.contains(first.id))
+      #expect(try await ada.get("/endpoints/1001/main?outcome=wrong").status == 400)
+      #expect(try await ada.get("/endpoints/1001/nobody").status == 404)
+      // Its path may be a secret.
+      let url = "<code>\(fleet.webhookURL)</code>"
+      #expect(!endpoint.text.contains(url) && endpoint.text.contains(url.replacing("/hook", with: "")))
+      #expect(try await operators.get("/endpoints/1001/main").text.contains(url))
+
+      #expect(try await ada.get("/find?q=\(event)").location == "/events/1001/\(event)")
+      let page = try await ada.get("/events/1001/\(event)")
+      #expect(page.status == 200 && page.text.contains("href=\"/customers/1001/7\""))
+      #expect(page.text.contains("abandoned") && page.text.contains("/main/resend"))
+      let seen = try await viewer.get("/events/1001/\(event)")
+      #expect(seen.status == 200 && !seen.text.contains("/customers/1001/7") && !seen.text.contains("resend"))
+      for path in [
+        "/endpoints/1001/main", "/events/1001/\(event)", "/events.json/1001/\(event)", "/endpoints?publisher=1001",
+      ] {
+        #expect(try await other.get(path).status == 404, "\(path)")
+      }
+
+      let (recover, resend) = ("/endpoints/1001/main/recover", "/events/1001/\(event)/main/resend")
+      let since = [(name: "since", value: "2020-01-01")]
+      for path in [recover, resend] {
+        let strangers = [(viewer, 403), (other, 404)]
+        for (stranger, status) in strangers {
+          let form = ConsoleTests.Form(fleet: fleet, browser: stranger)
+          #expect(try await form.post(path, since + Self.confirm).status == status, "\(path)")
+        }
+      }
+      let form = ConsoleTests.Form(fleet: fleet, browser: ada)
+      #expect(try await form.post(recover, since + Self.confirm, []).status == 403)
+      #expect(try await form.post(recover, [(name: "since", value: "<u>")]).status == 400)
+      let asked = try await form.post(recover, since + Self.preview)
+      #expect(asked.status == 200 && asked.text.contains("Send 1 event"), "\(asked.text)")
+      #expect(try await actions(fleet, "event%") == [])
+      fleet.webhookStatus = { _ in 200 }
+      #expect(try await form.post(recover, since + Self.confirm).location == "/endpoints/1001/main")
+      try await eventually("the event is delivered") {
+        try await ada.get("/endpoints/1001/main?outcome=delivered").text.contains(event)
+      }
+      #expect(try await form.post(recover, since + Self.preview).text.contains("has missed nothing"))
+
+      let count = fleet.webhooks.all.count
+      let again = try await form.post(resend, Self.preview)
+      #expect(again.status == 200 && again.text.contains("Send the event again?"), "\(again.text)")
+      let round = [(name: "round", value: try console.hidden("round", again.text))]
+      // A form that is sent twice sends the event once.
+      for _ in 1...2 {
+        #expect(try await form.post(resend, round + Self.confirm).location == "/events/1001/\(event)")
+      }
+      let got = try await fleet.webhooks.wait(for: count + 1)
+      #expect(got[count].id == event && got[count].isVerified)
+      #expect(try await form.post(resend, Self.confirm).status == 400)
+      #expect(
+        try await actions(fleet, "event%") == ["events.recovered operator:ada 1001", "event.resent operator:ada 1001"])
+    }
+  }
+
+  @Test func `support sees why a registration waits, and lets it try at once`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole(
+      overrides: [
+        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "3600", "COUNTERSIGN_WORKER_SWEEP_INTERVAL_SECONDS": "1",
+      ]
+    ) { fleet in
+      let (ada, other) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "other"))
+      let viewer = try await console.signIn(fleet, "vic")
+      #expect(try await ada.get("/synchronizations").text.contains("None waits for long"))
+      fleet.simulator.weather = .failing
+      #expect(try await fleet.register("1000000000002", id: "waits").status == 202)
+      try await eventually("it waits in the ledger") {
+        try await ada.get("/synchronizations").text.contains("href=\"/synchronizations/1001/waits\"")
+      }
+      let list = try await ada.get("/synchronizations")
+      #expect(list.text.contains("Apple answers with an error") && list.text.contains("1000000000002"), "\(list.text)")
+      #expect(try await ada.get("/synchronizations.json").text.contains(#""cause":"apple_error""#))
+      #expect(try await !other.get("/synchronizations").text.contains("waits\""))
+      #expect(try await other.get("/synchronizations/1001/waits").status == 404)
+      let hidden = try await viewer.get("/synchronizations/1001/waits")
+      #expect(hidden.status == 200 && !hidden.text.contains("/customers/") && !hidden.text.contains("/retry"))
+      // Its id may be anybody's choice, so it opens nothing by itself.
+      #expect(try await ada.get("/find?q=waits").text.contains("href=\"/synchronizations/1001/waits\""))
+
+      let retry = "/synchronizations/1001/waits/retry"
+      for (stranger, status) in [(viewer, 403), (other, 404)] {
+        let form = ConsoleTests.Form(fleet: fleet, browser: stranger)
+        #expect(try await form.post(retry, Self.confirm).status == status)
+      }
+      let form = ConsoleTests.Form(fleet: fleet, browser: ada)
+      let asked = try await form.post(retry, Self.preview)
+      #expect(asked.status == 200 && asked.text.contains("Try it now?"), "\(asked.text)")
+      fleet.simulator.weather = .fair
+      #expect(try await form.post(retry, Self.confirm).location == "/synchronizations/1001/waits")
+      _ = try await fleet.finished(["waits"])
+      try await eventually("the page says so") {
+        try await ada.get("/synchronizations/1001/waits").text.contains("PURCHASE_SYNCHRONIZED")
+      }
+      #expect(try await form.post(retry, Self.confirm).status == 409)
+      #expect(try await actions(fleet, "jobs.%") == ["jobs.retried operator:ada 1001"])
+      #expect(try await fleet.metric("worker-1", "countersign_hurried_jobs_total") == 1)
+    }
+  }
+
+  @Test func `support sees what Apple posted, and what became of it`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole { fleet in
+      let (ada, other) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "other"))
+      let text = try await fleet.minted("notification/1000000000001?type=DID_RENEW")
+      let body = "{\"signedPayload\":\"\(text)\"}"
+      let json = [(name: "Content-Type", value: "application/json")]
+      #expect(try await fleet.send("POST", fleet.url("/apple/notifications"), json, body).status == 200)
+      let uuids = try await fleet.texts("SELECT uuid AS text FROM notifications WHERE publisher_id = 1001")
+      let uuid = try #require(uuids.first)
+      try await eventually("it is applied") {
+        try await !ada.get("/notifications/1001/\(uuid)").text.contains("not yet")
+      }
+      let list = try await ada.get("/notifications")
+      #expect(list.status == 200 && list.text.contains("href=\"/notifications/1001/\(uuid)\""), "\(list.text)")
+      #expect(list.text.contains("DID_RENEW"))
+      let purchase = try #require(try await ada.get("/find?q=1000000000001").location)
+      #expect(try await ada.get("/notifications/1001/\(uuid)").text.contains("href=\"\(purchase)\""))
+      #expect(try await ada.get("/find?q=\(uuid)").location == "/notifications/1001/\(uuid)")
+      #expect(try await ada.get("/notifications.json").text.contains("\"notificationUUID\":\"\(uuid)\""))
+      #expect(try await ada.get("/notifications?state=waiting").text.contains("No notification waits"))
+      #expect(try await ada.get("/notifications?state=aside").status == 200)
+      #expect(try await ada.get("/notifications?state=other").status == 400)
+      #expect(try await other.get("/notifications/1001/\(uuid)").status == 404)
+      #expect(try await !other.get("/notifications").text.contains("1001/\(uuid)"))
+    }
+  }
+}
+
+extension RunningFleet {
+  /// The column `text` of what the ledger answers.
+  @LoopActor
+  func texts(_ sql: String) async throws -> [String] {
+    try await withLedger { ledger in
+      try await ledger.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import Domain
+import EventLoop
+import Fleets
+import Formats
+import Ledger
+import Postgres
+import ServerSupport
+import TestSupport
+import Testing
+
+/// What the console reads about webhooks, notifications and synchronizations, over a ledger.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct ConsoleTrafficReadingTests {
+  private static let minute: Int64 = 60_000
+  private static let noDoors = DoorCatalog([])
+
+  /// Reads all pages of a list.
+  private func all<Row: Sendable>(
+    _ read: @LoopActor (ConsolePlace?) async throws -> ConsoleRows<Row>
+  ) async throws -> [[Row]] {
+    var (pages, place): ([[Row]], ConsolePlace?) = ([], nil)
+    repeat {
+      let page = try await read(place)
+      pages.append(page.rows)
+      place = page.next
+      // Each page moves on, so no list has as many.
+      try #require(pages.count < 50)
+    } while place != nil
+    return pages
+  }
+
+  // MARK: Webhooks
+
+  @Test func `an endpoint says how its newest attempts ended, and what it has not got`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      let now = unixMilliseconds()
+      for number in 1...4 {
+        let delivery = try await bench.event(EventId("evt_\(number)"))
+        let time = now - Int64(5 - number) * Self.minute
+        try await bench.end(
+          delivery, among: ["main", "other"], number < 4 ? .delivered : .failed, nextAt: now, time: time)
+      }
+      let endpoints = ConsoleEndpoints(bench.ledger)
+      let states = try await endpoints.states(of: [(1, "nobody"), (1, "main"), (2, "main")])
+      #expect(states.map(\.made) == [0, 4, 0] && states.map(\.delivered) == [0, 3, 0])
+      #expect(states[1].medianMilliseconds == 12 && states[1].lastDeliveredAt == now - 2 * Self.minute)
+      #expect(states[1].health.failingSince == now - Self.minute && states[1].health.disabled == nil)
+      #expect(states[0] == ConsoleEndpoint.State())
+      // The fourth event waits for another attempt here, and all four wait for the first one there.
+      let backlog = try await endpoints.backlog(of: 1, "main", within: .seconds(60))
+      #expect(backlog == ConsoleEndpoint.Backlog(waiting: 1, oldest: 1_700_000_000_123))
+      #expect(try await endpoints.backlog(of: 1, "other", within: .seconds(60)).waiting == 4)
+      #expect(try await endpoints.backlog(of: 2, "main", within: .seconds(60)) == ConsoleEndpoint.Backlog(waiting: 0))
+    }
+  }
+
+  @Test func `the endpoints of the API come in the order of publishers and ids`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      for (publisher, id) in [(2, "a"), (1, "b"), (1, "a"), (3, "a")] as [(Int64, EndpointId)] {
+        let endpoint = WebhookEndpoint(id: id, url: "https://x.example/\(id)", topics: ["t"], secrets: [])
+        _ = try await bench.endpoints.create(publisher, endpoint)
+      }
+      let endpoints = ConsoleEndpoints(bench.ledger)
+      let found = try await all { place in
+        let read = try await endpoints.endpoints(of: [2, 1], after: place.map { ($0.publisherId, $0.id) }, limit: 3)
+        return ConsoleRows(read, limit: 2) { ConsolePlace(0, $0.publisherId, $0.id.text) }
+      }
+      #expect(found.map { $0.map { "\($0.publisherId)\($0.id)" } } == [["1a", "1b"], ["2a"]])
+      #expect(try await endpoints.endpoints(of: [], after: nil, limit: 3) == [])
+      let one = try #require(try await endpoints.endpoint(2, "a"))
+      #expect(one.url == "https://x.example/a" && one.topics == ["t"] && one.source == "api")
+      #expect(try await endpoints.endpoint(2, "b") == nil)
+    }
+  }
+
+  @Test func `an event has what is owed of it, and only at its publisher`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      let delivery = try await bench.event()
+      #expect(try await ConsoleEvent.read(1, "evt_1", bench.ledger).open.map(\.endpointId) == [.unknown])
+      try await bench.end(delivery, among: ["main", "other"], .failed, nextAt: 77)
+      let event = try await ConsoleEvent.read(1, "evt_1", bench.ledger)
+      #expect(event.event?.topic == "t" && !event.isInOutbox)
+      #expect(event.open.map(\.endpointId) == ["main", "other"] && event.open.map(\.attempt) == [2, 1])
+      #expect(event.open.first?.dueAt == 77)
+      #expect(
+        try await ConsoleEvent.read(2, "evt_1", bench.ledger) == ConsoleEvent(publisherId: 2, id: "evt_1", event: nil))
+    }
+  }
+
+  /// Nobody publishes the round. So it is the longest overdue, and the next sweep takes it, whatever the queues hold.
+  @Test func `what a person sends again is found by the next sweep, once, with the name in the audit`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      let delivery = try await bench.event()
+      try await bench.end(delivery, among: ["main"], .abandoned)
+      func resend(_ round: String, publisher: Int64 = 1) async throws -> Bool {
+        try await bench.deliveries.resend(publisher: publisher, event: "evt_1", to: "main", round: round, by: "ada")
+      }
+      #expect(try await !resend("r", publisher: 2))
+      #expect(try await bench.rows() == [])
+      for _ in 1...2 { #expect(try await resend("r")) }
+      #expect(try await bench.rows() == ["evt_1/main/r/1"])
+      let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
+      #expect(found.map(\.round) == ["r"] && found.map(\.endpointId) == ["main"])
+      #expect(try await bench.state(try #require(found.first)) == .open)
+      try await bench.end(try #require(found.first), .delivered)
+      // The form is sent again, later than its delivery.
+      #expect(try await resend("r"))
+      #expect(try await bench.rows() == [])
+      let audit = "SELECT action || ' ' || actor || ' ' || subject FROM audit ORDER BY id"
+      #expect(try await bench.ledger.texts(audit) == ["event.resent operator:ada main"])
+    }
+  }
+
+  @Test func `what a person recovers is found by the next sweep`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      let delivery = try await bench.event()
+      try await bench.end(delivery, among: ["main"], .abandoned)
+      let owed = try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0)
+      for _ in 1...2 {
+        let begun = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true, by: "ada")
+        #expect(begun.count == 1)
+      }
+      let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
+      #expect(found.map(\.eventId) == ["evt_1"])
+      let audit = "SELECT DISTINCT action || ' ' || actor FROM audit"
+      #expect(try await bench.ledger.texts(audit) == ["events.recovered operator:ada"])
+    }
+  }
+
+  // MARK: Notifications
+
+  private func notify(
+    _ ledger: PostgresClient, _ publisher: Int64, _ uuid: String, minutesAgo: Int64, _ more: String = "",
+    about original: String? = nil
+  ) async throws {
+    _ = try await NotificationStore(ledger).keep([
+      KeptNotification(
+        publisherId: publisher, uuid: uuid, type: "TEST", environment: "Production", bundleId: "app",
+        originalTransactionId: original.map { OriginalTransactionId($0) }, signedDate: 1, source: .apple, body: [0x61])
+    ])
+    try await ledger.execute(
+      """
+      UPDATE notifications SET received_at = now() - interval '\(minutesAgo) minutes'\(more)
+      WHERE publisher_id = \(publisher) AND uuid = '\(uuid)'
+      """)
+  }
+
+  @Test func `notifications come from the newest on, however far back the next one is`() async throws {
+    try await LedgerDatabase.migrated { ledger async throws in
+      for (uuid, minutes) in [("a", 1), ("b", 2), ("c", 300), ("d", 4000), ("e", 40_000)] as [(String, Int64)] {
+        try await notify(ledger, 7, uuid, minutesAgo: minutes)
+      }
+      try await notify(ledger, 8, "f", minutesAgo: 2)
+      try await notify(ledger, 9, "g", minutesAgo: 3)
+      let reader = ConsoleNotifications(ledger)
+      func pages(_ publishers: [Int64], _ choice: ConsoleNotifications.Choice = .all, limit: Int = 2) async throws
+        -> [[String]]
+      {
+        try await all { place in
+          try await reader.page(
+            choice, of: publishers, after: place, limit: limit, now: unixMilliseconds(),
+            until: .now + .seconds(60))
+        }.map { $0.map(\.uuid) }
+      }
+      let both = try await pages([8, 7])
+      #expect(
+        both.flatMap(\.self) == ["a", "f", "b", "c", "d", "e"]
+          || both.flatMap(\.self) == ["a", "b", "f", "c", "d", "e"])
+      #expect(both.allSatisfy { $0.count <= 2 } && both.last != [])
+      #expect(try await pages([9]) == [["g"]])
+      #expect(try await pages([6]) == [[]])
+      #expect(try await pages([]) == [[]])
+      for number in [Int64.min, -1, .max] {
+        for choice in ConsoleNotifications.Choice.allCases {
+          _ = try await reader.page(
+            choice, of: [7], after: ConsolePlace(number, 7, "x"), limit: 2, now: unixMilliseconds(),
+            until: .now + .seconds(60))
+        }
+      }
+    }
+  }
+
+  @Test func `a notification waits, is put aside, is applied, stale, or unclaimed`() async throws {
+    try await LedgerOfPurchases.with { given in
+      let ledger = given.postgres
+      try await given.register("100", for: "ann")
+      try await given.register("200", for: .nobody)
+      let applied = ", applied_at = now(), due_at = NULL"
+      try await notify(ledger, 7, "waiting", minutesAgo: 1)
+      try await notify(
+        ledger, 7, "aside", minutesAgo: 2, ", due_at = NULL, put_aside_at = now(), put_aside_reason = 'w'")
+      try await notify(ledger, 7, "applied", minutesAgo: 3, applied + ", is_news = true", about: "100")
+      try await notify(ledger, 7, "stale", minutesAgo: 4, applied + ", is_news = false", about: "200")
+      try await notify(ledger, 7, "unclaimed", minutesAgo: 5, applied + ", is_news = true", about: "200")
+      let reader = ConsoleNotifications(ledger)
+      func page(_ choice: ConsoleNotifications.Choice) async throws -> [ConsoleNotification] {
+        try await reader.page(
+          choice, of: [7], after: nil, limit: 50, now: unixMilliseconds(), until: .now + .seconds(60)
+        ).rows
+      }
+      let rows = try await page(.all)
+      #expect(rows.map(\.state) == [.waiting, .putAside, .applied, .stale, .unclaimed])
+      #expect(rows.map(\.uuid) == ["waiting", "aside", "applied", "stale", "unclaimed"])
+      #expect(rows[2].purchase == LedgerOfPurchases.key("100") && rows[1].reason == "w" && rows[0].lag == nil)
+      #expect(try await page(.waiting).map(\.uuid) == ["waiting"])
+      #expect(try await page(.putAside).map(\.uuid) == ["aside"])
+      #expect(try await reader.notification(7, "stale")?.state == .stale)
+      #expect(try await reader.notification(8, "stale") == nil)
+    }
+  }
+
+  // MARK: Synchronizations
+
+  private func wait(_ ledger: PostgresClient, _ publisher: Int64, _ id: SynchronizationId, dueIn minutes: Int)
+    async throws
+  {
+    let job = Job(
+      synchronizationId: id, publisherId: publisher, customerId: "ann", transactionId: "100", kind: .registration,
+      registeredAt: 1000)
+    _ = try await ledger.run(
+      PostgresQuery(
+        .waitInTest,
+        [.int64(publisher), .text(id.text), .bytes(job.encoded), .int64(Int64(minutes))]))
+  }
+
+  @Test func `those that wait come in the order of their next runs, from the publishers that a person may see`()
+    async throws
+  {
+    try await LedgerOfPurchases.with { given in
+      let ledger = given.postgres
+      try await given.register("100", for: "ann", as: "over")
+      for (publisher, id, minutes) in [
+        (7, "a", 1), (8, "b", 2), (9, "c", 3), (9, "d", 4), (9, "e", 5), (7, "f", 6), (7, "g", 6), (7, "h", 9),
+      ] as [(Int64, SynchronizationId, Int)] {
+        try await wait(ledger, publisher, id, dueIn: minutes)
+      }
+      let reader = ConsoleSynchronizations(ledger, doors: Self.noDoors)
+      func pages(_ publishers: [Int64], limit: Int = 2, window: Int64 = 100) async throws -> [[String]] {
+        try await all { try await reader.waiting(of: publishers, after: $0, limit: limit, window: window) }
+          .map { $0.map(\.id.text) }
+      }
+      #expect(try await pages([7, 8]) == [["a", "b"], ["f", "g"], ["h"]])
+      #expect(try await pages([9]) == [["c", "d"], ["e"]])
+      #expect(try await pages([]) == [[]])
+      // However little a page looks through, nothing is left out.
+      #expect(try await Set(pages([7, 8], window: 2).flatMap(\.self)) == ["a", "b", "f", "g", "h"])
+      #expect(try await Set(pages([8], limit: 5, window: 1).flatMap(\.self)) == ["b"])
+      for number in [Int64.min, -1, .max] {
+        _ = try await reader.waiting(of: [7], after: ConsolePlace(number, 7, "x"), limit: 2)
+      }
+      let one = try #require(try await reader.waiting(of: [8], after: nil, limit: 1).rows.first)
+      #expect(one.registeredAt == 1000 && one.job?.synchronizationId == "b" && one.customerId == "ann")
+      #expect(one.purchase == nil && one.finalizedAt == nil)
+      let over = try await reader.synchronizations(7, "over")
+      #expect(over.map(\.purchase) == [LedgerOfPurchases.key("100")] && over.first?.result != nil)
+      #expect(over.first?.eventId != nil && over.first?.job == nil)
+      #expect(try await reader.synchronizations(8, "over") == [])
+    }
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let waitInTest = PostgresStatement(
+    "wait in a test",
+    """
+    INSERT INTO synchronizations (publisher_id, id, transaction_id, customer_id, kind, status, job, due_at)
+    VALUES ($1, $2, '100', 'ann', 'registration', 'retrying', $3, now() + $4 * interval '1 minute')
+    """)
+}
