@@ -41,7 +41,8 @@ struct PostgresFailureTests {
     client.start()
     let failure = try await losses.wait(for: 1)[0]
     #expect(!client.isReady)
-    #expect(client.failure?.cause == failure.cause)
+    // It tries again meanwhile, and the resolver may give another reason.
+    #expect(client.failure?.code == failure.code)
     let error = await postgresError { try await client.run(one) }
     #expect(error?.code == .unreachable)
     await client.stop()
