@@ -34,10 +34,13 @@ struct ReloadTests {
       try mount.put(2, Self.publisher(1004, "open").merging(Self.publisher(1005, "open")) { $1 })
       try await eventually("the new publisher is known") { try await answer(1005) == 404 }
       // A worker that did not know it would have nothing to keep.
-      try await eventually("the worker knows it, too") {
-        let lines = fleet.log("worker-1").split(separator: "\n")
-        return lines.contains { $0.contains("configuration reloaded") && $0.contains("\"publishers\":2") }
+      @LoopActor func workerKnows(_ count: Int) async throws {
+        try await eventually("the worker knows \(count) publishers") {
+          let lines = fleet.log("worker-1").split(separator: "\n")
+          return lines.contains { $0.contains("configuration reloaded") && $0.contains("\"publishers\":\(count)") }
+        }
       }
+      try await workerKnows(2)
 
       // One file has a mistake, another is a link to nothing, and a third is new.
       try mount.put(3, Self.publisher(1004, "closed").merging(Self.publisher(1006, "open")) { $1 })
@@ -55,6 +58,7 @@ struct ReloadTests {
       try await eventually("the next change counts") { try await answer(1007) == 404 }
       let told = fleet.logged("a publisher's file has a mistake").filter { $0.contains("\"role\":\"gateway\"") }
       #expect(told.count { $0.contains("expected one of registered, open") } == 1)
+      try await workerKnows(4)
 
       try mount.put(5, Self.publisher(1004, "open").merging(Self.publisher(1005, "open")) { $1 })
       for role in ["gateway-1", "worker-1"] {
