@@ -12,8 +12,8 @@ extension ConsoleAPI {
     do {
       question = try ListQuestion(request, list, reader.view.person, context.publishers.all.map(\.id))
     } catch .unreadable {
-      return reader.message(
-        400, "Not understood", "The address has a value that this page cannot use. Open the page from its link above.")
+      return reader.notUnderstood(
+        "The address has a value that this page cannot use. Open the page from its link above.")
     } catch .nothing {
       return reader.nothing
     }
@@ -33,9 +33,7 @@ extension ConsoleAPI {
   private func refundRequests(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     let store = ConsoleRefunds(postgres)
     var page = RefundRequestsPage(view: reader.view, question: question)
-    guard page.isReadable else {
-      return reader.message(400, "Not understood", "There is no such state. Choose one, and press Show.")
-    }
+    guard page.isReadable else { return reader.noSuchState }
     let publishers = question.publishers
     if let state = page.state {
       page.found = try await store.requests(of: publishers, in: state, after: question.after, limit: ListPage.most)

@@ -11,9 +11,7 @@ import Service
 extension ConsoleAPI {
   func notifications(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     var page = NotificationsPage(view: reader.view, question: question)
-    guard let choice = page.choice else {
-      return reader.message(400, "Not understood", "There is no such state. Choose one, and press Show.")
-    }
+    guard let choice = page.choice else { return reader.noSuchState }
     let end = ContinuousClock.now + context.settings.console.statementTimeout
     // It may take a connection for as long as a timeline.
     let found = try await timelines.run(of: reader.view.person.name) { [postgres] in

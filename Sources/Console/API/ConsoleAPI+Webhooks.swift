@@ -28,8 +28,7 @@ extension ConsoleAPI {
       let question = EndpointPage.Question(
         outcome: request.query("outcome") ?? "", after: request.query("after") ?? "")
     else {
-      return reader.message(
-        400, "Not understood", "The address has a value that this page cannot use. Open the page from a link.")
+      return reader.notUnderstood("The address has a value that this page cannot use. Open the page from a link.")
     }
     guard let page = try await endpointPage(key, question, reader) else { return reader.nothing }
     return reader.answer(html: page.html, json: page.json)
@@ -66,11 +65,12 @@ extension ConsoleAPI {
       publisher: key.publisherId, event: key.id, limit: EventDetailPage.most)
     let (event, attempts) = (try await read, log.entries.map(\.attempt))
     guard event.event != nil || !event.open.isEmpty || !attempts.isEmpty else { return nil }
-    let keys = EventDetailPage.endpoints(event, attempts).map { EndpointKey(publisherId: key.publisherId, id: $0) }
-    let states = try await endpoints.states(of: keys.map { ($0.publisherId, $0.id) })
-    var rows: [EndpointsPage.Row] = []
-    for (key, state) in zip(keys, states) {
-      rows.append(EndpointsPage.Row(endpoint: try await known(key) ?? .unknown(key), state: state))
+    let ids = EventDetailPage.endpoints(event, attempts)
+    let states = try await endpoints.states(of: ids.map { (key.publisherId, $0) })
+    let known = try await known(ids, of: key.publisherId)
+    let rows = zip(ids, states).map { id, state in
+      EndpointsPage.Row(
+        endpoint: known[id] ?? .unknown(EndpointKey(publisherId: key.publisherId, id: id)), state: state)
     }
     return EventDetailPage(
       view: reader.view, event: event, endpoints: rows, attempts: attempts, hasMore: log.next != nil)
@@ -78,8 +78,14 @@ extension ConsoleAPI {
 
   /// Finds an endpoint, in the publisher's file or of the API.
   func known(_ key: EndpointKey) async throws -> ConsoleEndpoint? {
-    if let own = context.publishers[key.publisherId]?.endpointsOfFile.first(where: { $0.id == key.id }) { return own }
-    return try await endpoints.endpoint(key.publisherId, key.id)
+    try await known([key.id], of: key.publisherId)[key.id]
+  }
+
+  private func known(_ ids: [EndpointId], of publisher: Int64) async throws -> [EndpointId: ConsoleEndpoint] {
+    let own = (context.publishers[publisher]?.endpointsOfFile ?? []).filter { ids.contains($0.id) }
+    let others = Set(ids).subtracting(own.map(\.id)).sorted()
+    let read = try await endpoints.endpoints(of: publisher, named: others)
+    return Dictionary((own + read).map { ($0.id, $0) }) { first, _ in first }
   }
 
   /// - Returns: `nil` if it could not be read in time.

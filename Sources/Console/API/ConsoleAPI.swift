@@ -68,6 +68,8 @@ final class ConsoleAPI {
     }
     do {
       return counted(try await answer(request, route), route.label)
+    } catch let refusal as ConsoleRefusal {
+      return counted(refusal.answer, route.label)
     } catch {
       log("console failed", error)
       return counted(

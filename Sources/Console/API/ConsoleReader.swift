@@ -23,6 +23,14 @@ struct ConsoleReader: Sendable {
     message(404, "Nothing is here", "Nothing with this id is here, or it belongs to a publisher that you may not see.")
   }
 
+  /// For an address with a value that has no meaning.
+  ///
+  /// - Parameter words: what was not understood, and what to do.
+  func notUnderstood(_ words: String) -> HTTPServerResponse { message(400, "Not understood", words) }
+
+  /// For an address that chooses a state which there is not.
+  var noSuchState: HTTPServerResponse { notUnderstood("There is no such state. Choose one, and press Show.") }
+
   /// For somebody who sees no personal data.
   var notForViewers: HTTPServerResponse {
     message(403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")

@@ -15,8 +15,14 @@ struct ActionPreview {
   let button: String
   /// The page that has the action.
   let back: Link
+  /// What follows besides.
+  var note = "The audit log gets your name."
   /// Why it was not done, if the person has tried.
   var refusal: String?
+
+  /// The note where an action may change access.
+  static let noteOfAccess =
+    "The audit log gets your name. The publisher's services hear of a change within ten seconds."
 
   var html: String {
     Layout.page(
@@ -24,12 +30,7 @@ struct ActionPreview {
       [
         .element(.p, [.class("above")], [.text(above)]), .element(.h1, [], [.text(title)]), .refusal(refusal),
         .element(.div, [.class("verdict")], [.facts(facts), .p(.text(words), class: "none")]),
-        .element(
-          .form, [.of(.method, "post"), .action(action), .class("confirm")],
-          fields.map { .hidden($0.name, $0.value) } + [
-            .hidden("step", "confirm"), .element(.button, [.of(.type, "submit")], [.text(button)]),
-            .link(back, "Cancel"),
-          ]), .p(.text("The audit log gets your name."), class: "none"),
+        .confirm(action, fields, button: button, back: back), .p(.text(note), class: "none"),
       ])
   }
 }

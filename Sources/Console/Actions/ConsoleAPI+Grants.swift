@@ -14,9 +14,7 @@ extension ConsoleAPI {
   func give(_ customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader) async throws
     -> HTTPServerResponse
   {
-    guard let publisher = publisher(customer.publisherId, reader) else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let (publisher, body) = try readForm(request, on: customer.publisherId, reader)
     var form = GrantForm(body)
     let isConfirmed = body["step"] == "confirm"
     if !isConfirmed { form.id = GrantId(random: try secureRandomBytes(16)).text }
@@ -48,9 +46,7 @@ extension ConsoleAPI {
   func withdraw(_ id: GrantId, of customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader)
     async throws -> HTTPServerResponse
   {
-    guard let publisher = publisher(customer.publisherId, reader) else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let (publisher, body) = try readForm(request, on: customer.publisherId, reader)
     let held = try await holdings.holdings(of: customer)
     guard held.isKnown else { return reader.nothing }
     let over = "The grant is over already, or it is another customer's."
@@ -110,17 +106,5 @@ extension ConsoleAPI {
         "publisherId": .int(grant.customer.publisherId), "grantId": .string(grant.id.text),
         "reason": .string(grant.reason.rawValue),
       ])
-  }
-}
-
-extension ConsoleReader {
-  /// The answer to somebody who may not change anything; `nil` for everybody else.
-  var refusalOfAction: HTTPServerResponse? {
-    view.person.role.acts
-      ? nil : message(403, "Not for viewers", "A viewer changes nothing. Ask somebody with the role support.")
-  }
-
-  var malformed: HTTPServerResponse {
-    message(400, "Not done", "The form cannot be read. Open the customer's page, and fill it in again.")
   }
 }

@@ -10,8 +10,7 @@ import Service
 extension ConsoleAPI {
   /// Downloads what the ledger keeps about a customer, as `GET /customers/{customerId}/export` has it.
   func export(_ customer: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
-    guard publisher(customer.publisherId, reader) != nil else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
+    _ = try acting(on: customer.publisherId, reader)
     let store = CustomerStore(postgres)
     let document = try await store.export(customer.publisherId, customer.id, now: context.now())
     guard let document else { return reader.nothing }

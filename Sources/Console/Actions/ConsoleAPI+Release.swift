@@ -11,9 +11,7 @@ extension ConsoleAPI {
   func release(
     _ key: PurchaseKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
-    guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let (publisher, body) = try readForm(request, on: key.publisherId, reader)
     guard let purchase = try await PurchaseReader(postgres).purchases([key])[key] else { return reader.nothing }
     guard let owner = purchase.owner else {
       return reader.message(409, "Nobody owns it", "Nobody owns this purchase now, so there is nothing to release.")

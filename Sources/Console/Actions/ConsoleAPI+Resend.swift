@@ -17,9 +17,7 @@ extension ConsoleAPI {
     _ key: EventKey, to id: EndpointId, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
     let endpointKey = EndpointKey(publisherId: key.publisherId, id: id)
-    guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let body = try readForm(request, on: key.publisherId, reader).body
     guard let endpoint = try await known(endpointKey), endpoint.source != "forward",
       let event = try await ConsoleEvent.read(key.publisherId, key.id, postgres).event
     else { return reader.nothing }
@@ -59,9 +57,7 @@ extension ConsoleAPI {
   func recover(
     _ key: EndpointKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
-    guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let body = try readForm(request, on: key.publisherId, reader).body
     guard let endpoint = try await known(key), endpoint.source != "forward" else { return reader.nothing }
     if let refusal = try await refusalOfReplay(endpoint) { return reader.message(409, "Not done", refusal) }
     let day = body["since"] ?? ""

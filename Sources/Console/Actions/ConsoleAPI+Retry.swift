@@ -11,9 +11,7 @@ extension ConsoleAPI {
   func retry(
     _ key: SynchronizationsKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
-    guard publisher(key.publisherId, reader) != nil else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    let body = try readForm(request, on: key.publisherId, reader).body
     guard let one = try await synchronizations(key).first(where: { $0.finalizedAt == nil }), let job = one.job else {
       return reader.message(409, "Not done", "It is finalized by now, or a newer version has it. Look at it again.")
     }

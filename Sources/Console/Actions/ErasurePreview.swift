@@ -31,19 +31,18 @@ struct ErasurePreview {
                   + "webhook endpoints, consents and grants. What Apple signed about the purchases stays, without an "
                   + "owner. Nobody can undo it, and Apple charges on: only the customer can cancel a subscription.")),
           ]),
-        .element(
-          .form, [.of(.method, "post"), .action(view.link(toErasureOf: customer)), .class("confirm")],
-          [
+        .confirm(
+          view.link(toErasureOf: customer),
+          asking: [
             .element(.label, [.of(.for, "customerId")], [.text("Type the customer's id")]),
             .element(
               .input,
               [
                 .of(.id, "customerId"), .of(.name, "customerId"), .of(.type, "text"), .of(.autocomplete, "off"),
                 .of(.required, "required"), .of(.maxlength, "255"),
-              ]), .hidden("step", "confirm"),
-            .element(.button, [.of(.type, "submit")], [.text("Erase the customer")]),
-            .link(view.link(to: customer), "Cancel"),
-          ]), .p(.text("The audit log gets your name, and no longer the customer's id."), class: "none"),
+              ]),
+          ], button: "Erase the customer", back: view.link(to: customer)),
+        .p(.text("The audit log gets your name, and no longer the customer's id."), class: "none"),
       ])
   }
 

@@ -91,17 +91,9 @@ struct GrantPreview {
             isSame
               ? .p(.text("This changes nothing for the customer now: \(reasonOfNoChange)."), class: "none") : .nothing,
           ]),
-        .element(
-          .form, [.of(.method, "post"), .action(address), .class("confirm")],
-          form.hidden.map { HTML.hidden($0.name, $0.value) } + [
-            .hidden("step", "confirm"),
-            .element(
-              .button, [.of(.type, "submit")], [.text(change == .give(grant) ? "Grant access" : "Withdraw the grant")]),
-            .link(view.link(to: customer), "Cancel"),
-          ]),
-        .p(
-          .text("The audit log gets your name. The publisher's services hear of a change within ten seconds."),
-          class: "none"),
+        .confirm(
+          address, form.hidden, button: change == .give(grant) ? "Grant access" : "Withdraw the grant",
+          back: view.link(to: customer)), .p(.text(ActionPreview.noteOfAccess), class: "none"),
       ])
   }
 }

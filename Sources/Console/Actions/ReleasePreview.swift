@@ -30,35 +30,17 @@ struct ReleasePreview {
 
   var html: String {
     let lost = lost.map(rules.offers.name).joined(separator: ", ")
-    return Layout.page(
-      "Release the purchase?", view,
-      [
-        .element(
-          .p, [.class("above")],
-          [.text("Purchase \(purchase.key.originalTransactionId) of publisher \(purchase.key.publisherId)")]),
-        .element(.h1, [], [.text("Release the purchase?")]), .refusal(refusal),
-        .element(
-          .div, [.class("verdict")],
-          [
-            .facts([
-              ("Owner now", view.customer(customer)), ("Owner then", .text("nobody")),
-              ("Product", .code(purchase.deciding.productId.text)),
-              ("The owner loses", .text(lost.isEmpty ? "no access" : "access to \(lost), or a part of its time")),
-            ]),
-            .p(
-              .text("The next customer who registers or restores the purchase gets it. Apple charges on as before."),
-              class: "none"),
-          ]),
-        .element(
-          .form, [.of(.method, "post"), .action(view.link(toReleaseOf: purchase.key)), .class("confirm")],
-          [
-            .hidden("subscriptionId", "\(owner.subscriptionId)"), .hidden("step", "confirm"),
-            .element(.button, [.of(.type, "submit")], [.text("Release the purchase")]),
-            .link(view.link(to: purchase.key), "Cancel"),
-          ]),
-        .p(
-          .text("The audit log gets your name. The publisher's services hear of a change within ten seconds."),
-          class: "none"),
-      ])
+    return ActionPreview(
+      view: view, title: "Release the purchase?",
+      above: "Purchase \(purchase.key.originalTransactionId) of publisher \(purchase.key.publisherId)",
+      facts: [
+        ("Owner now", view.customer(customer)), ("Owner then", .text("nobody")),
+        ("Product", .code(purchase.deciding.productId.text)),
+        ("The owner loses", .text(lost.isEmpty ? "no access" : "access to \(lost), or a part of its time")),
+      ], words: "The next customer who registers or restores the purchase gets it. Apple charges on as before.",
+      action: view.link(toReleaseOf: purchase.key), fields: [("subscriptionId", "\(owner.subscriptionId)")],
+      button: "Release the purchase", back: view.link(to: purchase.key), note: ActionPreview.noteOfAccess,
+      refusal: refusal
+    ).html
   }
 }

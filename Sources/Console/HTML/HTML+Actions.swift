@@ -16,6 +16,21 @@ extension HTML {
       ])
   }
 
+  /// The form below a preview: a button that does it, and the way back.
+  ///
+  /// - Parameters:
+  ///   - fields: what the form carries besides the step.
+  ///   - asking: what the person must fill in.
+  static func confirm(
+    _ action: Link, _ fields: [(name: String, value: String)] = [], asking: [HTML] = [], button: String, back: Link
+  ) -> HTML {
+    element(
+      .form, [.of(.method, "post"), .action(action), .class("confirm")],
+      asking + fields.map { hidden($0.name, $0.value) } + [
+        hidden("step", "confirm"), element(.button, [.of(.type, "submit")], [text(button)]), link(back, "Cancel"),
+      ])
+  }
+
   /// Why something was not done.
   static func refusal(_ words: String?) -> HTML {
     guard let words else { return nothing }

@@ -45,6 +45,12 @@ extension HTML {
       })
   }
 
+  /// The links to other pages of a list.
+  static func pages(first: Link?, next: Link?) -> HTML {
+    let links = [first.map { link($0, "First page") }, next.map { link($0, "Next page") }].compactMap { $0 }
+    return links.isEmpty ? nothing : element(.p, [.class("pages")], links)
+  }
+
   static func section(_ title: String, _ pieces: [HTML]) -> HTML {
     element(.section, [], [element(.h2, [], [.text(title)])] + pieces)
   }

@@ -87,9 +87,6 @@ struct ListPage {
   }
 
   private var wayOn: HTML {
-    let first = question.after == nil ? [] : [HTML.link(link(after: nil), "First page")]
-    let more = next.map { [HTML.link(link(after: $0), "Next page")] } ?? []
-    guard !(first + more).isEmpty else { return .nothing }
-    return .element(.p, [.class("pages")], first + more)
+    .pages(first: question.after == nil ? nil : link(after: nil), next: next.map { link(after: $0) })
   }
 }

@@ -98,8 +98,7 @@ struct AuditPage {
     if entry.action == "customer.granted", !customer.isErased {
       return .link(view.link(to: CustomerKey(publisherId: entry.publisherId, id: customer)), "withdraw there")
     }
-    let ended = ["purchase.released"]
-    guard !ended.contains(entry.action), let purchase = purchase(entry) else { return .nothing }
+    guard entry.action != "purchase.released", let purchase = purchase(entry) else { return .nothing }
     return .link(view.link(to: purchase), "release there")
   }
 

@@ -141,13 +141,8 @@ struct EndpointPage {
   }
 
   private var wayOn: HTML {
-    let first =
-      question.after == nil
-      ? [] : [HTML.link(view.link(to: endpoint.key, query: question.query(after: nil)), "First page")]
-    let more =
-      attempts.next.map { [HTML.link(view.link(to: endpoint.key, query: question.query(after: $0)), "Next page")] }
-      ?? []
-    return (first + more).isEmpty ? .nothing : .element(.p, [.class("pages")], first + more)
+    func page(_ place: String?) -> Link { view.link(to: endpoint.key, query: question.query(after: place)) }
+    return .pages(first: question.after == nil ? nil : page(nil), next: attempts.next.map(page))
   }
 
   /// The same as JSON.
@@ -185,15 +180,26 @@ extension HTML {
     _ caption: String, _ attempts: [DeliveryAttempt], _ view: ConsoleView, of publisher: Int64
   ) -> HTML {
     table(
-      caption, ["When", "Event", "Topic", "Attempt", "Outcome", "Status", "Took", "Next try", "Error"],
+      caption, ["When", "Event", "Topic"] + DeliveryAttempt.columns,
       attempts.map { attempt in
         [
           view.time(attempt.time),
           link(view.link(to: EventKey(publisherId: publisher, id: attempt.eventId)), attempt.eventId.text),
-          text(attempt.topic), text("\(attempt.number)"), attempt.result.mark,
-          text(attempt.status.map { "\($0)" } ?? "–"), text("\(attempt.durationMilliseconds) ms"),
-          view.time(attempt.nextAt), text(attempt.error ?? ""),
-        ]
+          text(attempt.topic),
+        ] + attempt.cells(view)
       })
+  }
+}
+
+extension DeliveryAttempt {
+  /// The columns of ``cells(_:)``.
+  static let columns = ["Attempt", "Outcome", "Status", "Took", "Next try", "Error"]
+
+  /// How it went, for a table.
+  func cells(_ view: ConsoleView) -> [HTML] {
+    [
+      .text("\(number)"), result.mark, .text(status.map { "\($0)" } ?? "–"), .text("\(durationMilliseconds) ms"),
+      view.time(nextAt), .text(error ?? ""),
+    ]
   }
 }

@@ -101,14 +101,9 @@ struct EventDetailPage {
       "Attempts",
       [
         .table(
-          "The newest first", ["When", "Endpoint", "Attempt", "Outcome", "Status", "Took", "Next try", "Error"],
-          attempts.map { attempt in
-            [
-              view.time(attempt.time), .code(attempt.endpointId.text), .text("\(attempt.number)"),
-              attempt.result.mark, .text(attempt.status.map { "\($0)" } ?? "–"),
-              .text("\(attempt.durationMilliseconds) ms"), view.time(attempt.nextAt), .text(attempt.error ?? ""),
-            ]
-          }), hasMore ? .p(.text("Older attempts are on the pages of the endpoints."), class: "none") : .nothing,
+          "The newest first", ["When", "Endpoint"] + DeliveryAttempt.columns,
+          attempts.map { [view.time($0.time), .code($0.endpointId.text)] + $0.cells(view) }),
+        hasMore ? .p(.text("Older attempts are on the pages of the endpoints."), class: "none") : .nothing,
       ])
   }
 

@@ -34,10 +34,11 @@ public struct ConsoleEndpoints {
     return try rows.map { try ConsoleEndpoint($0) }
   }
 
-  /// Reads an endpoint that the API manages; `nil` if there is none.
-  public func endpoint(_ publisher: Int64, _ id: EndpointId) async throws -> ConsoleEndpoint? {
-    let rows = try await postgres.run(PostgresQuery(.readConsoleEndpoint, [.int64(publisher), .id(id)]))
-    return try rows.first.map { try ConsoleEndpoint($0) }
+  /// Reads those of a publisher's endpoints that the API manages, in no order.
+  public func endpoints(of publisher: Int64, named ids: [EndpointId]) async throws -> [ConsoleEndpoint] {
+    guard !ids.isEmpty else { return [] }
+    let rows = try await postgres.run(PostgresQuery(.readNamedConsoleEndpoints, [.int64(publisher), .ids(ids)]))
+    return try rows.map { try ConsoleEndpoint($0) }
   }
 
   /// Reads the states of endpoints, in their order.
@@ -78,20 +79,19 @@ extension ConsoleEndpoint {
 }
 
 extension PostgresStatement {
+  private static let columnsOfConsoleEndpoint = "publisher_id, id, url, name, topics, source, created_at"
+
   fileprivate static let readConsoleEndpoints = PostgresStatement(
     "console: read endpoints",
     """
-    SELECT publisher_id, id, url, name, topics, source, created_at FROM webhook_endpoints
+    SELECT \(columnsOfConsoleEndpoint) FROM webhook_endpoints
     WHERE publisher_id = ANY($1::bigint[]) AND (publisher_id, id) > ($2::bigint, $3::text)
     ORDER BY publisher_id, id LIMIT $4
     """)
 
-  fileprivate static let readConsoleEndpoint = PostgresStatement(
-    "console: read endpoint", isByKeys: true,
-    """
-    SELECT publisher_id, id, url, name, topics, source, created_at FROM webhook_endpoints
-    WHERE publisher_id = $1 AND id = $2
-    """)
+  fileprivate static let readNamedConsoleEndpoints = PostgresStatement(
+    "console: read named endpoints", isByKeys: true,
+    "SELECT \(columnsOfConsoleEndpoint) FROM webhook_endpoints WHERE publisher_id = $1 AND id = ANY($2::text[])")
 
   /// The index by endpoint and time begins with the newest attempts, so only those of the last day are touched.
   fileprivate static let readConsoleEndpointStates = PostgresStatement(

@@ -88,32 +88,11 @@ public struct ConsoleNotifications {
   private func rest(until end: ContinuousClock.Instant) -> Duration { ContinuousClock.now.duration(to: end) }
 
   private static func page(_ rows: PostgresRows, _ limit: Int) throws -> ConsoleRows<ConsoleNotification> {
-    let read = try rows.map { row in
-      (
-        notification: try ConsoleNotification(row),
-        place: ConsolePlace(
-          try row.int64("place") ?? 0, try row.int64("publisher_id") ?? 0, try row.text("uuid") ?? "")
-      )
-    }
-    let shown = read.prefix(limit)
-    return ConsoleRows(shown.map(\.notification), next: read.count > limit ? shown.last?.place : nil)
+    try ConsoleRows(rows, limit: limit, id: "uuid", ConsoleNotification.init)
   }
-}
-
-extension ConsolePlace {
-  /// The number as a time that PostgreSQL has, whatever somebody wrote into an address.
-  var microseconds: Int64 { min(max(number, 0), 253_402_300_799_000_000) }
 }
 
 extension PostgresStatement {
-  /// Its place is exact to the microsecond, as the column is.
-  static func consolePlace(_ column: String) -> String { "(extract(epoch FROM \(column)) * 1000000)::bigint" }
-
-  /// The time of a place that a parameter has.
-  static func consoleTime(_ parameter: String) -> String {
-    "('epoch'::timestamptz + \(parameter)::bigint * interval '1 microsecond')"
-  }
-
   private static let selected = "SELECT \(ConsoleNotification.columns)"
 
   /// The two conditions on the time let PostgreSQL use the index of blocks.

@@ -32,19 +32,10 @@ public struct ConsoleSynchronizations {
           .int64(Int64(limit) + 1), .int64(window),
         ]), PostgresQuery(.readConsoleSynchronizationsEnd, [start, .int64(window - 1)]),
     ])
-    let read = try rows[0].map { row in
-      (
-        one: try ConsoleSynchronization(row, doors: doors),
-        place: ConsolePlace(try row.int64("place") ?? 0, try row.int64("publisher_id") ?? 0, try row.text("id") ?? "")
-      )
-    }
-    let shown = read.prefix(limit)
-    var next = read.count > limit ? shown.last?.place : nil
-    if next == nil, let end = try rows[1].first?.int64("place") {
-      // Each page gets further, however many have one time.
-      next = ConsolePlace(max(end, (after?.microseconds ?? 0) + 1), .min, "")
-    }
-    return ConsoleRows(shown.map(\.one), next: next)
+    let page = try ConsoleRows(rows[0], limit: limit, id: "id") { try ConsoleSynchronization($0, doors: doors) }
+    guard page.next == nil, let end = try rows[1].first?.int64("place") else { return page }
+    // Each page gets further, however many have one time.
+    return ConsoleRows(page.rows, next: ConsolePlace(max(end, (after?.microseconds ?? 0) + 1), .min, ""))
   }
 
   /// Reads those with an id: one, unless a client has used the id for several transactions.

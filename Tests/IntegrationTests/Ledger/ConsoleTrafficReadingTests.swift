@@ -70,9 +70,9 @@ struct ConsoleTrafficReadingTests {
       }
       #expect(found.map { $0.map { "\($0.publisherId)\($0.id)" } } == [["1a", "1b"], ["2a"]])
       #expect(try await endpoints.endpoints(of: [], after: nil, limit: 3) == [])
-      let one = try #require(try await endpoints.endpoint(2, "a"))
+      let one = try #require(try await endpoints.endpoints(of: 2, named: ["a"]).first)
       #expect(one.url == "https://x.example/a" && one.topics == ["t"] && one.source == "api")
-      #expect(try await endpoints.endpoint(2, "b") == nil)
+      #expect(try await endpoints.endpoints(of: 2, named: ["b"]).isEmpty)
     }
   }
 

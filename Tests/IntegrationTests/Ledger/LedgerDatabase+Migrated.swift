@@ -9,18 +9,7 @@ import TestSupport
 extension LedgerDatabase {
   /// Creates a database with the schema of this build, and runs a body with a client of two connections.
   static func migrated(_ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
-    try await with(isMigrated: true) { endpoint in
-      let client = PostgresClient(endpoint)
-      client.start()
-      do {
-        try await eventually("the client is ready") { client.isReady }
-        try await body(client)
-      } catch {
-        await client.stop()
-        throw error
-      }
-      await client.stop()
-    }
+    try await with(isMigrated: true) { endpoint in try await client(endpoint, connections: 2, body) }
   }
 }
 

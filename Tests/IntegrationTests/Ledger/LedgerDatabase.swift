@@ -33,17 +33,7 @@ enum LedgerDatabase {
   static func client<R>(
     _ endpoint: PostgresEndpoint, connections: Int = 1, _ body: @LoopActor (PostgresClient) async throws -> R
   ) async throws -> R {
-    let client = PostgresClient(endpoint, connections: connections)
-    client.start()
-    do {
-      try await eventually("the client is ready") { client.isReady }
-      let value = try await body(client)
-      await client.stop()
-      return value
-    } catch {
-      await client.stop()
-      throw error
-    }
+    try await PostgresClient.running(endpoint, connections: connections, body)
   }
 }
 

@@ -28,16 +28,7 @@ enum PostgresTestServer {
   ) async throws {
     var endpoint = Self.endpoint!.patient
     change(&endpoint)
-    let client = PostgresClient(endpoint, connections: connections)
-    client.start()
-    do {
-      try await eventually("a connection to PostgreSQL") { client.isReady }
-      try await body(client)
-    } catch {
-      await client.stop()
-      throw error
-    }
-    await client.stop()
+    try await PostgresClient.running(endpoint, connections: connections, body)
   }
 }
 

@@ -69,16 +69,6 @@ extension RunningFleet {
 
   func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
     let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
-    let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
-    client.start()
-    do {
-      try await eventually("the checker reaches the ledger") { client.isReady }
-      let result = try await body(client)
-      await client.stop()
-      return result
-    } catch {
-      await client.stop()
-      throw error
-    }
+    return try await PostgresClient.running(try PostgresEndpoint(url: url, password: nil, caFile: nil), body)
   }
 }

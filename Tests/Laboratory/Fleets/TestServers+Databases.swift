@@ -1,7 +1,6 @@
 public import EventLoop
 import Ledger
 import Postgres
-import TestSupport
 
 /// Databases of tests. A process of its own for each would take a third of the processor time of a short test.
 @LoopActor
@@ -66,17 +65,7 @@ extension TestServers {
     // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
     let patience = Duration.seconds(300)
     (endpoint.connectTimeout, endpoint.replyTimeout, endpoint.lockTimeout) = (patience, patience, patience)
-    let client = PostgresClient(endpoint, connections: 1)
-    client.start()
-    do {
-      try await eventually("the ledger's server answers") { client.isReady }
-      let result = try await body(client)
-      await client.stop()
-      return result
-    } catch {
-      await client.stop()
-      throw error
-    }
+    return try await PostgresClient.running(endpoint, body)
   }
 }
 

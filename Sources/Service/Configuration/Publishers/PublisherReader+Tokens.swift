@@ -30,8 +30,8 @@ extension PublisherReader {
     let hash = hash(of: reader)
     let names = reader.strings(
       "scopes", nil,
-      "The parts of the API that the token may use: `register`, `read`, `endpoints`, `admin`, "
-        + "`grants`, `export` ([scopes](scopes.md)).")
+      "The parts of the API that the token may use: "
+        + TokenScope.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + " ([scopes](scopes.md)).")
     let scopes = names.compactMap { name in TokenScope.allCases.first { $0.rawValue.exact == name.exact } }
     if scopes.isEmpty || scopes.count < names.count || Set(scopes).count < scopes.count {
       let all = TokenScope.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,0 +1,39 @@
+import Domain
+import HTTPServer
+
+/// An answer that ends a request at once.
+struct ConsoleRefusal: Error {
+  let answer: HTTPServerResponse
+}
+
+/// What every action asks first: whether the person may see the publisher, whether the person may change anything, and
+/// what the form says.
+extension ConsoleAPI {
+  /// The publisher that somebody acts on.
+  func acting(on publisherId: Int64, _ reader: ConsoleReader) throws(ConsoleRefusal) -> Publisher {
+    guard let publisher = publisher(publisherId, reader) else { throw ConsoleRefusal(answer: reader.nothing) }
+    if let refusal = reader.refusalOfAction { throw ConsoleRefusal(answer: refusal) }
+    return publisher
+  }
+
+  /// The publisher that somebody acts on, and the form.
+  func readForm(
+    _ request: HTTPServerRequest, on publisherId: Int64, _ reader: ConsoleReader
+  ) throws(ConsoleRefusal) -> (publisher: Publisher, body: FormBody) {
+    let publisher = try acting(on: publisherId, reader)
+    guard let body = FormBody(request.body) else { throw ConsoleRefusal(answer: reader.malformed) }
+    return (publisher, body)
+  }
+}
+
+extension ConsoleReader {
+  /// The answer to somebody who may not change anything; `nil` for everybody else.
+  var refusalOfAction: HTTPServerResponse? {
+    view.person.role.acts
+      ? nil : message(403, "Not for viewers", "A viewer changes nothing. Ask somebody with the role support.")
+  }
+
+  var malformed: HTTPServerResponse {
+    message(400, "Not done", "The form cannot be read. Open the customer's page, and fill it in again.")
+  }
+}
