@@ -5,6 +5,7 @@ import sys
 
 from development import benchmarks
 from development.capacity_benchmark import capacity
+from development.console_benchmark import console
 from development.door_benchmarks import doors, payments
 from development.import_benchmark import imports
 from development.isolation_benchmark import isolation
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
     "isolation": (isolation, "quiet customers and publishers beside each kind of bad day", 0, (420, 0)),
     "import": (imports, "a million rows, killed five times, and a purchase beside them", 0, (1500, 0)),
+    "console": (console, "the console's pages beside a million purchases and ten million attempts", 0, (600, 0)),
     "publishers": (publishers, "10,000 publishers beside one: start, memory, reload, registrations", 20_000, (300, 30)),
     "sweep": (sweep, "a million open jobs after the broker was wiped, next to jobs in the queue", 0, (900, 0)),
     "capacity": (capacity, "what a registration takes of each process at three paces, and the bytes that it leaves", 0,
@@ -103,7 +105,7 @@ def main():
     parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
     parser.add_argument("--rows", type=int, default=0,
                         help="ledger: also beside so many purchases made by SQL, for example 10000000; needs disk. "
-                             "import: so many rows, 1000000 without it")
+                             "import: so many rows; console: so many purchases; 1000000 each without it")
     parser.add_argument("--publishers", type=int, default=10_000,
                         help="publishers: so many; %(default)s by default")
     parser.add_argument("--seconds", type=int, default=60,

@@ -101,7 +101,8 @@ class Measured:
         self.processes.__enter__()
         self.processes.forget_servers()
         servers = self.processes.start_servers()
-        names = ("gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "simulator", "receiver")
+        names = (
+            "gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "console", "simulator", "receiver")
         self.configuration = Configuration(
             self.processes.folder / "config", servers,
             {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)))})
