@@ -102,8 +102,7 @@ class Measured:
         self.processes.forget_servers()
         servers = self.processes.start_servers()
         names = (
-            "gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "console", "simulator", "receiver",
-            "receiver 2")
+            "gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "console", "simulator", "receiver")
         self.configuration = Configuration(
             self.processes.folder / "config", servers,
             {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)))})
@@ -367,12 +366,12 @@ class Measured:
 
     # -- webhooks
 
-    def receiver(self, name="receiver"):
+    def receiver(self):
         """Starts a receiver of webhooks and returns its port."""
-        port = int(self.configuration.listen[name].rpartition(":")[2])
-        process = self.processes.start(name, [PRODUCTS / "Benchmarks", "receive", "--port", port])
-        wait_until(f"the {name}", lambda: self.get(name, "/")[0] == 200, 10, failed=process.ended)
-        self.running[name] = process
+        port = int(self.configuration.listen["receiver"].rpartition(":")[2])
+        process = self.processes.start("receiver", [PRODUCTS / "Benchmarks", "receive", "--port", port])
+        wait_until("the receiver", lambda: self.get("receiver", "/")[0] == 200, 10, failed=process.ended)
+        self.running["receiver"] = process
         return port
 
     def received(self):

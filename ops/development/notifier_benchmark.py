@@ -116,17 +116,13 @@ def factors(what, delays, usual, name):
 
 
 def neighbours(measured, receiver):
-    """The delay of a publisher with 200 events a second while another publisher has 20,000 at once.
-
-    Each has a server of its own: what waits at the other publisher's server is not the notifier's.
-    """
-    other = measured.receiver("receiver 2")
+    """The delay of a publisher with 200 events a second while another publisher has 20,000 at once."""
     own, others = ("--first-endpoint", 1000), ("--first-endpoint", 2000)
     measured.endpoints(100, receiver, *own)
     results = {}
     for name, path in (("alone", None), ("a burst", "q"), ("hanging", "x")):
         if path:
-            measured.endpoints(1000, other, *others, "--path", path)
+            measured.endpoints(1000, receiver, *others, "--path", path)
         process = measured.start("notifier")
         measured.events(200, *own, "--endpoints", 100, "--rate", 200)
         wait_until("the first webhooks", lambda: measured.received() >= 200, 60)
