@@ -49,8 +49,8 @@ struct DeliveryDelayQueueTests {
       [-1, 0, 1, 2, 3, 4, .max].map(DeliveryDelayQueue.mending) == [1, 1, 5, 30, 60, 300, 300].map { .seconds($0) })
   }
 
-  @Test func parkingGrows() {
+  @Test func postponementGrows() {
     #expect(
-      [-1, 0, 1, 2, 3, 4, .max].map(DeliveryDelayQueue.parking) == [1, 1, 5, 30, 60, 60, 60].map { .seconds($0) })
+      [-1, 0, 1, 2, 3, 4, .max].map(DeliveryDelayQueue.postponement) == [1, 1, 5, 30, 60, 60, 60].map { .seconds($0) })
   }
 }

@@ -1,3 +1,4 @@
+import Domain
 import Testing
 
 @testable import Ledger
@@ -88,5 +89,22 @@ struct TableTests {
     #expect(parameters.count == PurchaseRow.table.names.split(separator: ", ").count)
     #expect(parameters.count == PurchaseRow.table.nextParameter - 1)
     #expect(!PurchaseRow.table.names.contains("created_at") && !PurchaseRow.table.names.contains("looked_at"))
+  }
+
+  @Test func `a purchase comes back whole from its row`() throws {
+    let facts = TransactionFacts.blank
+    var purchase = try #require(
+      Purchase(
+        facts.purchase(of: 7), transactions: [facts], renewal: .blank, status: ReportedStatus(code: 1, date: 2),
+        owner: Owner(customerId: "ann", subscriptionId: 3), version: 4))
+    purchase.attributes = PurchaseAttributes(couponCode: "c")
+    (purchase.provisionalUntil, purchase.recheckAt, purchase.hadOwner) = (5, 6, true)
+    (purchase.createdAt, purchase.updatedAt) = (8, 9)
+    // A property without a value would be lost without a word.
+    for (name, value) in Mirror(reflecting: purchase).children {
+      let mirror = Mirror(reflecting: value)
+      #expect(mirror.displayStyle != .optional || !mirror.children.isEmpty, "give \(name ?? "") a value here")
+    }
+    #expect(try PurchaseRow(purchase, offerId: nil, dueAt: nil).purchase() == purchase)
   }
 }

@@ -22,7 +22,7 @@ public enum DeliveryDelayQueue: Sendable, Equatable {
   private static let longest: Int64 = 30 * 86_400_000
 
   /// How long a postponed delivery waits, by how often it was postponed before: longer each time.
-  public static func parking(_ parks: Int) -> Duration { .seconds([1, 5, 30, 60][min(max(0, parks), 3)]) }
+  public static func postponement(_ parks: Int) -> Duration { .seconds([1, 5, 30, 60][min(max(0, parks), 3)]) }
 
   /// How long a delivery waits for a person who mends its publisher's file, by how often it was postponed before: five
   /// minutes at most, since nobody tells it when the file is mended.

@@ -107,7 +107,7 @@ final class DeliveryRun {
   /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId.text), "cause": .failure(cause)])
-    return await park(delivery, PutOffCause(cause), DeliveryDelayQueue.parking(delivery.parks))
+    return await park(delivery, PutOffCause(cause), DeliveryDelayQueue.postponement(delivery.parks))
   }
 
   /// Delays an event whose publisher's file has a mistake, until somebody has mended it. These rounds count for

@@ -64,7 +64,7 @@ final class EndpointRun {
   private func begin(_ pass: EndpointLanes.Pass) async -> Bool {
     if dependencies.unrecorded.contains(UnrecordedAttempt(delivery, at: endpoint.id)) {
       dependencies.lanes.abort(pass)
-      return await putOff(DeliveryDelayQueue.parking(delivery.parks), .copy)
+      return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .copy)
     }
     // The slot comes before the question. So a run that waited for the slot of a copy sees what became of that.
     var slot = wasDisabled ? Slot.none : await takeSlot()
@@ -79,7 +79,7 @@ final class EndpointRun {
       guard !wasDisabled, (error as? PostgresError)?.advice != .ourMistake else {
         dependencies.lanes.abort(pass)
         if slot == .taken { release() }
-        return await putOff(DeliveryDelayQueue.parking(delivery.parks), .store)
+        return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .store)
       }
       state = .open
     }
@@ -141,7 +141,7 @@ final class EndpointRun {
     }
     dependencies.lanes.abort(pass)
     // The slot of a notifier that died ends with its lease.
-    let parking = delivery.crashes > 0 ? AttemptsUnderWay.lease : DeliveryDelayQueue.parking(delivery.parks)
+    let parking = delivery.crashes > 0 ? AttemptsUnderWay.lease : DeliveryDelayQueue.postponement(delivery.parks)
     switch refusal {
     case .refused(.planned(let time)):
       return await putOff(time, .rate, isPlanned: true, waited: pass.waited + time)
@@ -168,7 +168,7 @@ final class EndpointRun {
     case .gone, .unknown:
       dependencies.lanes.abort(pass)
       if hasSlot { release() }
-      if case .unknown = content { return await putOff(DeliveryDelayQueue.parking(delivery.parks), .store) }
+      if case .unknown = content { return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .store) }
       dependencies.metrics.forwards.count(NotifierMetrics.dropped)
       return await record(.dropped) != nil
     }
@@ -327,7 +327,7 @@ final class EndpointRun {
     let error = UnreadableSecrets(publisherId: delivery.publisherId, endpointId: endpoint.id, defect: defect)
     log.error("delivery put off", ["cause": .failure(error), "keyId": .string(defect.keyId ?? "none")])
     dependencies.metrics.unreadableSecrets.count(defect.cause.rawValue)
-    return await putOff(DeliveryDelayQueue.parking(delivery.parks), .secret)
+    return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .secret)
   }
 
   /// The delivery to this endpoint only.

@@ -52,7 +52,8 @@ enum BrokerMessages {
     readDead(message)
     guard var delivery = try? Delivery(message) else { return }
     _ = (
-      DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.parking(delivery.parks), delivery.notification
+      DeliveryDelayQueue(due: delivery.due, now: now), DeliveryDelayQueue.postponement(delivery.parks),
+      delivery.notification
     )
     for format in DoorRegistry.catalog.formats {
       let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [.init(key: [1])])

@@ -155,7 +155,7 @@ final class ImportRun {
 
   /// The most rows that are registered at once. Each waits for Redis twice and for the broker's confirm, some
   /// milliseconds in all: one after the other, they would be a few hundred a second.
-  private static let atOnce = 32
+  private static let atOnce = 128
 
   private func next(_ most: Int) -> [ImportQueue.Turn] {
     var turns: [ImportQueue.Turn] = []
