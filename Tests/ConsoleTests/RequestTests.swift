@@ -51,6 +51,16 @@ struct RequestTests {
         .action(
           .release(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
       ), (["purchases", "7", "Production", "1", "other"], nil),
+      (
+        ["purchases", "7", "Production", "1", "transfer"],
+        .action(
+          .transfer(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
+      ),
+      (
+        ["purchases", "7", "Sandbox", "1", "check"],
+        .action(
+          .check(PurchaseKey(publisherId: 7, environment: "Sandbox", originalTransactionId: "1")))
+      ), (["purchases.json", "7", "Production", "1", "transfer"], nil),
       (["purchases.json", "7", "Production", "1", "release"], nil),
       (["endpoints"], .page(.list(.endpoints), isJSON: false)),
       (["notifications.json"], .page(.list(.notifications), isJSON: true)),
@@ -59,6 +69,12 @@ struct RequestTests {
       (["endpoints.json", "7", "ep"], .page(.endpoint(EndpointKey(publisherId: 7, id: "ep")), isJSON: true)),
       (["endpoints", "7", "ep", "recover"], .action(.recover(EndpointKey(publisherId: 7, id: "ep")))),
       (["endpoints.json", "7", "ep", "recover"], nil), (["endpoints", "7", "ep", "delete"], nil),
+      (
+        ["endpoints", "7", "ep", "disable"],
+        .action(.endpoint(.disable, EndpointKey(publisherId: 7, id: "ep")))
+      ),
+      (["endpoints", "7", "ep", "rotate"], .action(.endpoint(.rotate, EndpointKey(publisherId: 7, id: "ep")))),
+      (["endpoints.json", "7", "ep", "test"], nil),
       (["events", "7", "evt"], .page(.event(EventKey(publisherId: 7, id: "evt")), isJSON: false)),
       (
         ["events", "7", "evt", "ep", "resend"],
@@ -81,10 +97,11 @@ struct RequestTests {
 
   @Test func `what changes something is posted`() throws {
     let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
-    let actions = ["grants", "export", "erase"].map { customer + [$0] } + [purchase + ["release"]]
+    let actions =
+      ["grants", "export", "erase"].map { customer + [$0] } + ["release", "transfer", "check"].map { purchase + [$0] }
     let traffic = [
       ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],
-      ["synchronizations", "7", "s", "retry"],
+      ["synchronizations", "7", "s", "retry"], ["endpoints", "7", "ep", "enable"], ["endpoints", "7", "ep", "rotate"],
     ]
     for path in actions + traffic + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])

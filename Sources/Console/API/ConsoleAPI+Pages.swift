@@ -43,6 +43,7 @@ extension ConsoleAPI {
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
     async let signed = signed(about: key, reader)
+    async let timer = Timers(postgres).state(of: key)
     async let found = PurchaseReader(postgres).purchase(
       key.publisherId, key.originalTransactionId, in: [key.environment])
     guard let record = try await found else { return reader.nothing }
@@ -50,7 +51,7 @@ extension ConsoleAPI {
     let (notifications, evidence) = await signed
     let page = PurchasePage(
       view: reader.view, record: record, rules: publisher.accessRules(for: owner ?? .nobody),
-      notifications: notifications, evidence: evidence)
+      notifications: notifications, evidence: evidence, timer: try await timer)
     return reader.answer(html: page.html, json: page.json)
   }
 

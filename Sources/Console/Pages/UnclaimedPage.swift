@@ -42,7 +42,7 @@ struct UnclaimedPage {
           [
             view.time(purchase.boughtAt), view.time(purchase.expiresAt, otherwise: "no end"),
             .text(purchase.productId.text), .text(PurchasePage.price(purchase.price, purchase.currency)),
-            .link(view.link(to: purchase.key), purchase.key.originalTransactionId.text),
+            view.purchase(purchase.key),
             .span(purchase.hadOwner ? "released, or erased" : "nobody", class: "none"),
           ]
         }),

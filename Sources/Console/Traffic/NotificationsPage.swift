@@ -45,11 +45,7 @@ struct NotificationsPage {
   }
 
   static func purchase(_ one: ConsoleNotification, _ view: ConsoleView) -> HTML {
-    guard let key = one.purchase else { return .span("none", class: "none") }
-    let mark =
-      key.environment == .production
-      ? HTML.nothing : .all([.text(" "), .span(key.environment.text, class: "mark test")])
-    return .all([.link(view.link(to: key), key.originalTransactionId.text), mark])
+    one.purchase.map(view.purchase) ?? .span("none", class: "none")
   }
 
   /// The same as JSON.
