@@ -62,7 +62,7 @@ struct ListPageTests {
   private static func purchase(_ text: String, bought: Int64 = now - hour) -> ConsoleUnclaimed.Purchase {
     ConsoleUnclaimed.Purchase(
       key: PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: OriginalTransactionId(text)),
-      productId: ProductId(text), boughtAt: bought, expiresAt: now + 72 * hour, price: 9990, currency: text)
+      productId: ProductId(text), boughtAt: bought, paidAt: bought, expiresAt: now + 72 * hour, price: 9990, currency: text)
   }
 
   private static func entry(
@@ -129,7 +129,7 @@ struct ListPageTests {
     #expect(behind.html.contains("Nothing more is here.") && behind.html.contains("First page"))
     // A page that has looked through as much as it may says that another one follows.
     behind.found = ConsoleRows(next: ConsolePlace(0, 7, "50"))
-    #expect(behind.html.contains("Of the 20000 purchases") && behind.html.contains("Next page"))
+    #expect(behind.html.contains("The 20000 purchases") && behind.html.contains("Next page"))
   }
 
   @Test func `a person chooses among the publishers that there are to see`() throws {

@@ -25,8 +25,7 @@ struct NotificationsPage {
   private var empty: String {
     switch choice ?? .all {
     case .all:
-      "Apple has posted nothing within a week. If purchases happen, look at the address of notifications in App Store "
-        + "Connect."
+      "Apple has posted nothing. If purchases happen, look at the address of notifications in App Store Connect."
     case .waiting: "No notification waits. A worker applies each within seconds."
     case .putAside: "No notification is put aside."
     }

@@ -198,8 +198,7 @@ struct ConsoleTrafficReadingTests {
       {
         try await all { place in
           try await reader.page(
-            choice, of: publishers, after: place, limit: limit, now: unixMilliseconds(),
-            until: .now + .seconds(60))
+            choice, of: publishers, after: place, limit: limit, until: .now + .seconds(60))
         }.map { $0.map(\.uuid) }
       }
       let both = try await pages([8, 7])
@@ -213,8 +212,7 @@ struct ConsoleTrafficReadingTests {
       for number in [Int64.min, -1, .max] {
         for choice in ConsoleNotifications.Choice.allCases {
           _ = try await reader.page(
-            choice, of: [7], after: ConsolePlace(number, 7, "x"), limit: 2, now: unixMilliseconds(),
-            until: .now + .seconds(60))
+            choice, of: [7], after: ConsolePlace(number, 7, "x"), limit: 2, until: .now + .seconds(60))
         }
       }
     }
@@ -235,7 +233,7 @@ struct ConsoleTrafficReadingTests {
       let reader = ConsoleNotifications(ledger)
       func page(_ choice: ConsoleNotifications.Choice) async throws -> [ConsoleNotification] {
         try await reader.page(
-          choice, of: [7], after: nil, limit: 50, now: unixMilliseconds(), until: .now + .seconds(60)
+          choice, of: [7], after: nil, limit: 50, until: .now + .seconds(60)
         ).rows
       }
       let rows = try await page(.all)
