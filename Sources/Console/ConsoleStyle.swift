@@ -35,7 +35,7 @@ enum ConsoleStyle {
     p { margin: 0 0 .6rem; }
     .above { color: var(--soft); font-size: .85rem; margin: 0 0 .15rem; }
     .lead { color: var(--soft); }
-    input, select {
+    input, select, textarea {
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--edge); border-radius: 6px;
       padding: .4rem .65rem; width: 100%; min-width: 0;
     }
@@ -81,6 +81,9 @@ enum ConsoleStyle {
     tbody tr:last-child td { border-bottom: 0; }
     td time, td .none { white-space: nowrap; }
     td code { overflow-wrap: normal; }
+    .note { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 14rem; max-width: 36rem; }
+    textarea { min-height: 6rem; resize: vertical; }
+    .fields div:has(textarea) { grid-column: 1 / -1; }
     td .detail { display: inline-block; min-width: 12rem; overflow-wrap: anywhere; }
     td:last-child:not(:first-child) code { overflow-wrap: anywhere; display: inline-block; min-width: 8rem; }
     time { text-decoration: underline dotted var(--soft) 1px; text-underline-offset: 3px; cursor: help; }

@@ -43,6 +43,8 @@ struct RequestTests {
       ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
       (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
       (["orders"], .order), (["orders.json"], nil), (["orders", "M1"], nil),
+      (["customers", "7", "42", "notes"], .action(.note(CustomerKey(publisherId: 7, id: "42")))),
+      (["customers.json", "7", "42", "notes"], nil),
       (["customers", "7", "42", "export"], .action(.export(CustomerKey(publisherId: 7, id: "42")))),
       (["customers", "7", "42", "erase"], .action(.erase(CustomerKey(publisherId: 7, id: "42")))),
       (["customers.json", "7", "42", "export"], nil),
@@ -98,7 +100,8 @@ struct RequestTests {
   @Test func `what changes something is posted`() throws {
     let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
     let actions =
-      ["grants", "export", "erase"].map { customer + [$0] } + ["release", "transfer", "check"].map { purchase + [$0] }
+      ["grants", "notes", "export", "erase"].map { customer + [$0] }
+      + ["release", "transfer", "check"].map { purchase + [$0] }
     let traffic = [
       ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],
       ["synchronizations", "7", "s", "retry"], ["endpoints", "7", "ep", "enable"], ["endpoints", "7", "ep", "rotate"],

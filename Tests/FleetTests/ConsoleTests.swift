@@ -340,6 +340,37 @@ struct ConsoleTests {
     }
   }
 
+  @Test func `support writes a note about a customer, and a viewer sees none`() async throws {
+    try await withConsole { fleet in
+      let support = try await signIn(fleet, "ada")
+      let ada = Form(fleet: fleet, browser: support)
+      let path = "/customers/1001/7/notes"
+      let (preview, confirm) = ([(name: "step", value: "preview")], [(name: "step", value: "confirm")])
+      let text = [(name: "text", value: "called twice\r\nabout <u>Friday</u>")]
+      for (stranger, status) in [(try await signIn(fleet, "vic"), 403), (try await signIn(fleet, "other"), 404)] {
+        #expect(try await Form(fleet: fleet, browser: stranger).post(path, text + confirm).status == status)
+      }
+      let empty = try await ada.post(path, [(name: "text", value: " ")] + preview)
+      #expect(empty.status == 400 && empty.text.contains("Write the note first."), "\(empty.text)")
+      let long = try await ada.post(path, [(name: "text", value: String(repeating: "😀", count: 2001))] + preview)
+      #expect(long.status == 400 && long.text.contains("2000 characters"), "\(long.status)")
+      let asked = try await ada.post(path, text + preview)
+      #expect(asked.status == 200 && asked.text.contains("Keep the note?"), "\(asked.text)")
+      #expect(try await fleet.texts("SELECT text FROM customer_notes") == [])
+      let id = [(name: "noteId", value: try hidden("noteId", asked.text))]
+      // A form that is sent twice keeps one note.
+      for _ in 1...2 { #expect(try await ada.post(path, text + id + confirm).location == "/customers/1001/7") }
+      #expect(try await fleet.texts("SELECT text FROM customer_notes") == ["called twice\nabout <u>Friday</u>"])
+      let page = try await support.get("/customers/1001/7")
+      #expect(page.text.contains("about &lt;u&gt;Friday&lt;/u&gt;") && page.text.contains("<code>ada</code>"))
+      #expect(try await ada.post("/customers/1001/7/export", []).text.contains("called twice"))
+      #expect(try await ada.post("/customers/1001/nobody/notes", text + preview).status == 404)
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor, subject) AS text FROM audit WHERE action = 'customer.noted'")
+      #expect(entries == ["customer.noted operator:ada 7"])
+    }
+  }
+
   @Test func `support releases a purchase, and an operator erases its customer`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.

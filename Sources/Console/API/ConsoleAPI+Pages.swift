@@ -69,7 +69,13 @@ extension ConsoleAPI {
         log("console timeline failed", $0)
       }
     }
-    return reading ?? ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases)
+    guard var reading else { return ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases) }
+    let names = AuditNames(reader: reader.view.person, people: signIn.present)
+    for place in reading.moments.indices where reading.moments[place].kind == .note {
+      let writer = reading.moments[place].about.flatMap { names.name(ofPerson: $0, at: key.publisherId) }
+      reading.moments[place].about = writer ?? "somebody"
+    }
+    return reading
   }
 
   /// - Returns: `nil` for what could not be read.

@@ -129,6 +129,7 @@ final class ConsoleAPI {
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
+      case .note(let customer): return try await write(noteAbout: customer, request, reader)
       case .release(let purchase): return try await release(purchase, request, reader)
       case .transfer(let purchase): return try await transfer(purchase, request, reader)
       case .check(let purchase): return try await check(purchase, request, reader)

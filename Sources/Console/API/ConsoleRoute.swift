@@ -27,6 +27,7 @@ enum ConsoleRoute: Equatable {
   enum Action: Equatable {
     case give(CustomerKey)
     case withdraw(GrantId, CustomerKey)
+    case note(CustomerKey)
     case release(PurchaseKey)
     /// Gives it to another customer.
     case transfer(PurchaseKey)
@@ -43,7 +44,9 @@ enum ConsoleRoute: Equatable {
     /// The segments of the page that has the form.
     var page: [String] {
       switch self {
-      case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer): customer.page
+      case .give(let customer), .withdraw(_, let customer), .note(let customer), .export(let customer),
+        .erase(let customer):
+        customer.page
       case .release(let purchase), .transfer(let purchase), .check(let purchase): purchase.page
       case .resend(let event, _): event.page
       case .recover(let endpoint), .endpoint(_, let endpoint): endpoint.page
@@ -68,6 +71,7 @@ enum ConsoleRoute: Equatable {
       switch (Array(ids.dropFirst(2)), isJSON) {
       case ([], _): self = .page(.customer(customer), isJSON: isJSON)
       case (["grants"], false): self = .action(.give(customer))
+      case (["notes"], false): self = .action(.note(customer))
       case (["export"], false): self = .action(.export(customer))
       case (["erase"], false): self = .action(.erase(customer))
       case (let rest, false) where rest.count == 3 && rest[0] == "grants" && rest[2] == "withdraw":
@@ -138,6 +142,7 @@ enum ConsoleRoute: Equatable {
     case .page(.list(let list), _): list.label
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
+    case .action(.note): "note"
     case .action(.release): "release"
     case .action(.transfer): "transfer"
     case .action(.check): "check"

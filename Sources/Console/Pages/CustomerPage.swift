@@ -16,6 +16,7 @@ struct CustomerPage {
   /// Why an action was not done, and the form as the person has filled it in.
   var refusal: String?
   var form = GrantForm()
+  var note = NoteForm()
 
   /// The most lines of the timeline, and the most purchases.
   static let mostMoments = 60
@@ -167,7 +168,7 @@ struct CustomerPage {
   }
 
   private var timelineTable: HTML {
-    var pieces: [HTML] = []
+    var pieces = view.person.role.acts ? [note.html(customer, view)] : []
     if !timeline.missing.isEmpty {
       pieces.append(.unread("Of the timeline, \(timeline.missing.map { "\($0.rawValue)s" }.joined(separator: ", "))"))
     }

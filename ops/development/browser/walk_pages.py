@@ -246,6 +246,19 @@ class Walk:
         field.send_keys(customer)
         self.press("form.confirm button")
 
+    def write(self):
+        """Writes a note about the customer who was shown."""
+        self.go(SHOWN)
+        self.driver.find_element(By.XPATH, "//summary[contains(., 'Write a note')]").click()
+        self.driver.find_element(By.ID, "text").send_keys("called twice\nabout <u>Friday</u>")
+        self.press("form[action$='/notes'] button")
+        self.wait("the preview comes", lambda: "Keep the note?" in self.driver.title)
+        self.judge("note-preview")
+        self.confirm("the note is kept", lambda: self.driver.current_url == URL + SHOWN)
+        if "about <u>Friday" not in self.driver.find_element(By.TAG_NAME, "main").text:
+            self.note("note", "is not shown in the timeline")
+        self.judge("noted")
+
     def release(self):
         """Releases a purchase of the customer who was shown, and erases the customer."""
         self.go(SHOWN)
@@ -355,6 +368,7 @@ class Walk:
         self.traffic()
         self.endpoint()
         self.transfer()
+        self.write()
         self.release()
         self.lists("after-a-release")
         self.go("/customers/1001/nobody-has-this-id")
