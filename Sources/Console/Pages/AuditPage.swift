@@ -98,7 +98,8 @@ struct AuditPage {
     if entry.action == "customer.granted", !customer.isErased {
       return .link(view.link(to: CustomerKey(publisherId: entry.publisherId, id: customer)), "withdraw there")
     }
-    guard entry.action != "purchase.released", let purchase = purchase(entry) else { return .nothing }
+    let hasNoOwnerToUndo = ["purchase.released", "purchase.checked"].contains(entry.action)
+    guard !hasNoOwnerToUndo, let purchase = purchase(entry) else { return .nothing }
     return .link(view.link(to: purchase), "release there")
   }
 
