@@ -62,7 +62,8 @@ struct ListPageTests {
   private static func purchase(_ text: String, bought: Int64 = now - hour) -> ConsoleUnclaimed.Purchase {
     ConsoleUnclaimed.Purchase(
       key: PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: OriginalTransactionId(text)),
-      productId: ProductId(text), boughtAt: bought, paidAt: bought, expiresAt: now + 72 * hour, price: 9990, currency: text)
+      productId: ProductId(text), boughtAt: bought, paidAt: bought, expiresAt: now + 72 * hour, price: 9990,
+      currency: text)
   }
 
   private static func entry(
