@@ -13,6 +13,9 @@ final class ConsoleServer: RoleService {
   private var phase = ServicePhase.new
   private var server: HTTPServer?
 
+  /// The longest note, if each of its characters takes twelve bytes in a form, and its form.
+  nonisolated static let mostBodyBytes = 32 << 10
+
   init(_ context: RoleContext, _ api: ConsoleAPI) {
     (self.context, self.api) = (context, api)
     unlistedProxies = UnlistedProxies(context.metrics, context.log, setting: ConsoleSettings.trustedProxiesKey)
@@ -30,7 +33,7 @@ final class ConsoleServer: RoleService {
     configuration.host = listen.host
     configuration.port = listen.port
     configuration.maxConnections = 512
-    configuration.maxBodyBytes = 16 << 10
+    configuration.maxBodyBytes = Self.mostBodyBytes
     configuration.trust(context.settings.console.trustedProxies)
     context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(configuration) { [api, unlistedProxies] in

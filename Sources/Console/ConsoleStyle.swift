@@ -35,7 +35,7 @@ enum ConsoleStyle {
     p { margin: 0 0 .6rem; }
     .above { color: var(--soft); font-size: .85rem; margin: 0 0 .15rem; }
     .lead { color: var(--soft); }
-    input, select {
+    input, select, textarea {
       font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--edge); border-radius: 6px;
       padding: .4rem .65rem; width: 100%; min-width: 0;
     }
@@ -81,6 +81,10 @@ enum ConsoleStyle {
     tbody tr:last-child td { border-bottom: 0; }
     td time, td .none { white-space: nowrap; }
     td code { overflow-wrap: normal; }
+    .note { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 14rem; max-width: 36rem; }
+    textarea { min-height: 6rem; resize: vertical; }
+    .fields div:has(textarea) { grid-column: 1 / -1; }
+    td .detail { display: inline-block; min-width: 12rem; overflow-wrap: anywhere; }
     td:last-child:not(:first-child) code { overflow-wrap: anywhere; display: inline-block; min-width: 8rem; }
     time { text-decoration: underline dotted var(--soft) 1px; text-underline-offset: 3px; cursor: help; }
     .kind { font-size: .8rem; color: var(--soft); }
@@ -97,6 +101,12 @@ enum ConsoleStyle {
     }
     .legend .grace::before { background: var(--warn); } .legend .refunded::before { background: var(--bad); }
     .legend .now::before { background: var(--ink); width: 2px; border-radius: 0; vertical-align: -1px; }
+    .sparks { display: grid; gap: .5rem; }
+    .sparks div { display: grid; grid-template-columns: 4.5rem minmax(0, 24rem) auto; gap: .75rem; align-items: end; }
+    .sparks svg { width: 100%; height: 34px; display: block; }
+    .sparks rect.good { fill: var(--good); opacity: .75; } .sparks rect.bad { fill: var(--bad); }
+    .sparks rect.time { fill: var(--accent); opacity: .75; } .sparks rect.none { fill: var(--edge); }
+    .sparks .name { color: var(--soft); font-size: .88rem; } .sparks .none { white-space: nowrap; }
     details { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: .5rem .9rem; margin-top: .5rem; }
     summary { cursor: pointer; }
     pre { overflow-x: auto; margin: .5rem 0; }
@@ -111,6 +121,7 @@ enum ConsoleStyle {
     .filters { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; margin: .75rem 0; }
     .filters label { display: flex; gap: .5rem; align-items: center; color: var(--soft); font-size: .9rem; }
     .pages { display: flex; gap: 1.25rem; margin-top: .9rem; }
+    .buttons { margin-top: .9rem; display: flex; flex-wrap: wrap; gap: .6rem 0; }
     .inline { display: inline-block; margin: 0 .75rem 0 0; }
     dd .inline { margin: 0 0 0 .75rem; }
     td .inline { margin: 0; }

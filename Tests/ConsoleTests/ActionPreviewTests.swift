@@ -98,7 +98,9 @@ struct ActionPreviewTests {
     let (viewer, support, operators) = (
       try Self.pages(.viewer), try Self.pages(.support), try Self.pages(.operator)
     )
-    #expect(!viewer.purchase.contains("/release") && support.purchase.contains("/release"))
+    for action in ["/release", "/transfer", "/check"] {
+      #expect(!viewer.purchase.contains(action) && support.purchase.contains(action), "\(action)")
+    }
     #expect(!viewer.customer.contains("/export") && support.customer.contains("/export"))
     #expect(!support.customer.contains("/erase") && operators.customer.contains("/erase"))
   }

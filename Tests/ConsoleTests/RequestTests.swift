@@ -43,6 +43,8 @@ struct RequestTests {
       ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
       (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
       (["orders"], .order), (["orders.json"], nil), (["orders", "M1"], nil),
+      (["customers", "7", "42", "notes"], .action(.note(CustomerKey(publisherId: 7, id: "42")))),
+      (["customers.json", "7", "42", "notes"], nil),
       (["customers", "7", "42", "export"], .action(.export(CustomerKey(publisherId: 7, id: "42")))),
       (["customers", "7", "42", "erase"], .action(.erase(CustomerKey(publisherId: 7, id: "42")))),
       (["customers.json", "7", "42", "export"], nil),
@@ -51,6 +53,16 @@ struct RequestTests {
         .action(
           .release(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
       ), (["purchases", "7", "Production", "1", "other"], nil),
+      (
+        ["purchases", "7", "Production", "1", "transfer"],
+        .action(
+          .transfer(PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1")))
+      ),
+      (
+        ["purchases", "7", "Sandbox", "1", "check"],
+        .action(
+          .check(PurchaseKey(publisherId: 7, environment: "Sandbox", originalTransactionId: "1")))
+      ), (["purchases.json", "7", "Production", "1", "transfer"], nil),
       (["purchases.json", "7", "Production", "1", "release"], nil),
       (["endpoints"], .page(.list(.endpoints), isJSON: false)),
       (["notifications.json"], .page(.list(.notifications), isJSON: true)),
@@ -59,6 +71,12 @@ struct RequestTests {
       (["endpoints.json", "7", "ep"], .page(.endpoint(EndpointKey(publisherId: 7, id: "ep")), isJSON: true)),
       (["endpoints", "7", "ep", "recover"], .action(.recover(EndpointKey(publisherId: 7, id: "ep")))),
       (["endpoints.json", "7", "ep", "recover"], nil), (["endpoints", "7", "ep", "delete"], nil),
+      (
+        ["endpoints", "7", "ep", "disable"],
+        .action(.endpoint(.disable, EndpointKey(publisherId: 7, id: "ep")))
+      ),
+      (["endpoints", "7", "ep", "rotate"], .action(.endpoint(.rotate, EndpointKey(publisherId: 7, id: "ep")))),
+      (["endpoints.json", "7", "ep", "test"], nil),
       (["events", "7", "evt"], .page(.event(EventKey(publisherId: 7, id: "evt")), isJSON: false)),
       (
         ["events", "7", "evt", "ep", "resend"],
@@ -81,10 +99,12 @@ struct RequestTests {
 
   @Test func `what changes something is posted`() throws {
     let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
-    let actions = ["grants", "export", "erase"].map { customer + [$0] } + [purchase + ["release"]]
+    let actions =
+      ["grants", "notes", "export", "erase"].map { customer + [$0] }
+      + ["release", "transfer", "check"].map { purchase + [$0] }
     let traffic = [
       ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],
-      ["synchronizations", "7", "s", "retry"],
+      ["synchronizations", "7", "s", "retry"], ["endpoints", "7", "ep", "enable"], ["endpoints", "7", "ep", "rotate"],
     ]
     for path in actions + traffic + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])

@@ -172,7 +172,8 @@ struct TrafficPageTests {
   @Test func `an endpoint says whether it gets its events`() throws {
     let view = try Self.view()
     let good = Self.endpointPage("ep", view, ConsoleEndpoint.State(made: 200, delivered: 199, medianMilliseconds: 40))
-    for words in ["Gets its events", "99 % of 200", "40 ms", "<dd>3</dd>", "2 hours ago", "evt"] where words != "evt" {
+    for words in ["Gets its events", "99 % of 200", "40\u{a0}ms", "<dd>3</dd>", "2 hours ago", "evt"]
+    where words != "evt" {
       #expect(good.html.contains(words), "\(words)")
     }
     let failing = Self.endpointPage(
@@ -238,7 +239,7 @@ struct TrafficPageTests {
       #expect(html.contains(">\(state.rawValue)</span>") && html.contains(state.words), "\(state)")
     }
     let list = NotificationsPage(view: view, question: Self.question(), found: ConsoleRows([Self.notification("n")]))
-    #expect(list.html.contains("1 min 5 s") && list.html.contains("/c/purchases/7/n/n"))
+    #expect(list.html.contains("1\u{a0}min\u{a0}5\u{a0}s") && list.html.contains("/c/purchases/7/n/n"))
     #expect(NotificationsPage(view: view, question: Self.question(["state": "other"])).choice == nil)
     #expect(NotificationsPage(view: view, question: Self.question(["state": "aside"])).choice == .putAside)
     let empty = NotificationsPage(view: view, question: Self.question())
@@ -265,8 +266,9 @@ struct TrafficPageTests {
   }
 
   @Test(arguments: [
-    (0, "0 ms"), (999, "999 ms"), (1000, "1 s"), (65_000, "1 min 5 s"), (3_600_000, "1 h 0 min"),
-    (90_000_000, "1 d 1 h"),
+    (0, "0\u{a0}ms"), (999, "999\u{a0}ms"), (1000, "1\u{a0}s"), (65_000, "1\u{a0}min\u{a0}5\u{a0}s"),
+    (3_600_000, "1\u{a0}h\u{a0}0\u{a0}min"),
+    (90_000_000, "1\u{a0}d\u{a0}1\u{a0}h"),
   ])
   func `a duration has two units at most`(milliseconds: Int64, words: String) {
     #expect(ConsoleTime.duration(milliseconds) == words)

@@ -283,6 +283,94 @@ struct ConsoleTests {
     }
   }
 
+  @Test func `support gives a purchase to another customer, and lets a worker ask Apple about it`() async throws {
+    try await withConsole { fleet in
+      // A console has no broker: the look at the outbox is the way of its events, and no repair.
+      fleet.mayRepair = true
+      let support = try await signIn(fleet, "ada")
+      let purchase = try #require(try await support.get("/find?q=1000000000001").location)
+      let ada = Form(fleet: fleet, browser: support)
+      let (transfer, check) = (purchase + "/transfer", purchase + "/check")
+      let (preview, confirm) = ([(name: "step", value: "preview")], [(name: "step", value: "confirm")])
+      #expect(try await fleet.putCustomer(8).status == 201)
+      let strangers = [(try await signIn(fleet, "vic"), 403), (try await signIn(fleet, "other"), 404)]
+      for (stranger, status) in strangers {
+        for path in [transfer, check] {
+          let form = Form(fleet: fleet, browser: stranger)
+          #expect(try await form.post(path, confirm + [(name: "to", value: "8")]).status == status, "\(path)")
+        }
+      }
+      let question = try await ada.post(transfer, preview)
+      #expect(question.status == 200 && question.text.contains("The id of the customer who gets it"))
+      let wrong = try await ada.post(transfer, preview + [(name: "to", value: "nobody-has-it")])
+      #expect(wrong.status == 404 && wrong.text.contains("no customer with this id"), "\(wrong.text)")
+      let own = try await ada.post(transfer, preview + [(name: "to", value: "7")])
+      #expect(own.status == 409 && own.text.contains("owns the purchase already"))
+      let asked = try await ada.post(transfer, preview + [(name: "to", value: "8")])
+      #expect(asked.status == 200 && asked.text.contains("Transfer the purchase?"), "\(asked.text)")
+      #expect(asked.text.contains("Whose access changes"))
+      #expect(try await support.get("/customers/1001/7").text.contains("Has access"))
+      var fields = confirm + [(name: "to", value: "8"), (name: "id", value: try hidden("id", asked.text))]
+      let stale = try await ada.post(transfer, fields + [(name: "subscriptionId", value: "999999")])
+      #expect(stale.status == 409 && stale.text.contains("changed its owner meanwhile"), "\(stale.text)")
+      fields.append((name: "subscriptionId", value: try hidden("subscriptionId", asked.text)))
+      // A form that is sent twice moves the purchase once.
+      for _ in 1...2 { #expect(try await ada.post(transfer, fields).location == purchase) }
+      #expect(try await support.get("/customers/1001/8").text.contains("Has access"))
+      #expect(try await !support.get("/customers/1001/7").text.contains("Has access"))
+      try await eventually("a worker publishes what the console told") {
+        try await fleet.texts("SELECT event_id AS text FROM outbox") == []
+      }
+
+      let synchronize = try await ada.post(check, preview)
+      #expect(synchronize.status == 200 && synchronize.text.contains("Synchronize it again?"), "\(synchronize.text)")
+      let looks = #"countersign_timer_looks_total{outcome="told"}"#
+      let before = try await fleet.metric("worker-1", looks)
+      #expect(try await ada.post(check, confirm).location == purchase)
+      try await eventually("a worker asks Apple") { try await fleet.metric("worker-1", looks) > before }
+      try await eventually("the page says so") {
+        try await support.get(purchase).text.contains("A worker looked at it last")
+      }
+      let again = try await ada.post(check, confirm)
+      #expect(again.status == 409 && again.text.contains("less than a minute ago"), "\(again.text)")
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor) AS text FROM audit "
+          + "WHERE action IN ('purchase.transferred', 'purchase.checked') ORDER BY id")
+      #expect(entries == ["purchase.transferred operator:ada", "purchase.checked operator:ada"])
+    }
+  }
+
+  @Test func `support writes a note about a customer, and a viewer sees none`() async throws {
+    try await withConsole { fleet in
+      let support = try await signIn(fleet, "ada")
+      let ada = Form(fleet: fleet, browser: support)
+      let path = "/customers/1001/7/notes"
+      let (preview, confirm) = ([(name: "step", value: "preview")], [(name: "step", value: "confirm")])
+      let text = [(name: "text", value: "called twice\r\nabout <u>Friday</u>")]
+      for (stranger, status) in [(try await signIn(fleet, "vic"), 403), (try await signIn(fleet, "other"), 404)] {
+        #expect(try await Form(fleet: fleet, browser: stranger).post(path, text + confirm).status == status)
+      }
+      let empty = try await ada.post(path, [(name: "text", value: " ")] + preview)
+      #expect(empty.status == 400 && empty.text.contains("Write the note first."), "\(empty.text)")
+      let long = try await ada.post(path, [(name: "text", value: String(repeating: "😀", count: 2001))] + preview)
+      #expect(long.status == 400 && long.text.contains("2000 characters"), "\(long.status)")
+      let asked = try await ada.post(path, text + preview)
+      #expect(asked.status == 200 && asked.text.contains("Keep the note?"), "\(asked.text)")
+      #expect(try await fleet.texts("SELECT text FROM customer_notes") == [])
+      let id = [(name: "noteId", value: try hidden("noteId", asked.text))]
+      // A form that is sent twice keeps one note.
+      for _ in 1...2 { #expect(try await ada.post(path, text + id + confirm).location == "/customers/1001/7") }
+      #expect(try await fleet.texts("SELECT text FROM customer_notes") == ["called twice\nabout <u>Friday</u>"])
+      let page = try await support.get("/customers/1001/7")
+      #expect(page.text.contains("about &lt;u&gt;Friday&lt;/u&gt;") && page.text.contains("<code>ada</code>"))
+      #expect(try await ada.post("/customers/1001/7/export", []).text.contains("called twice"))
+      #expect(try await ada.post("/customers/1001/nobody/notes", text + preview).status == 404)
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor, subject) AS text FROM audit WHERE action = 'customer.noted'")
+      #expect(entries == ["customer.noted operator:ada 7"])
+    }
+  }
+
   @Test func `support releases a purchase, and an operator erases its customer`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.

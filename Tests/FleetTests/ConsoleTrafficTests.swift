@@ -109,6 +109,76 @@ struct ConsoleTrafficTests {
     }
   }
 
+  @Test func `support switches an endpoint off and on and tests it, and an operator rotates its secret`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole(
+      beside: ["gateway-1", "worker-1", "notifier-1"],
+      overrides: ["COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5"]
+    ) { fleet in
+      // A console has no broker: a notifier's sweep is the way of a test event, and no repair.
+      fleet.mayRepair = true
+      _ = try await fleet.webhooks.wait(for: 1)
+      let answer = try await fleet.send(
+        "POST", fleet.url("/3.1/webhook_endpoints"), fleet.headers(1001),
+        "{\"url\":\"\(fleet.webhookURL)\",\"topics\":[\"nothing\"]}")
+      let created = String(decoding: answer.body, as: UTF8.self)
+      #expect(answer.status == 201, "\(created)")
+      let start = try #require(created.firstRange(of: "\"id\":\"")).upperBound
+      let page = "/endpoints/1001/" + created[start...].prefix { $0 != "\"" }
+      let (ada, operators) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "op"))
+      let strangers = [(try await console.signIn(fleet, "vic"), 403), (try await console.signIn(fleet, "other"), 404)]
+      for change in ["disable", "enable", "test", "rotate"] {
+        for (stranger, status) in strangers {
+          let form = ConsoleTests.Form(fleet: fleet, browser: stranger)
+          #expect(try await form.post("\(page)/\(change)", Self.confirm).status == status, "\(change)")
+        }
+      }
+      let form = ConsoleTests.Form(fleet: fleet, browser: ada)
+      #expect(try await form.post("\(page)/disable", Self.confirm, []).status == 403)
+      #expect(try await form.post("/endpoints/1001/main/disable", Self.preview).text.contains("publisher&#39;s file"))
+      #expect(try await form.post("\(page)/disable", Self.preview).text.contains("Disable the endpoint?"))
+      #expect(try await ada.get(page).text.contains("Gets its events"))
+      #expect(try await form.post("\(page)/disable", Self.confirm).location == page)
+      #expect(try await ada.get(page).text.contains("Gets nothing: disabled"))
+      #expect(try await form.post("\(page)/test", Self.confirm).status == 409)
+      #expect(try await form.post("\(page)/enable", Self.preview).text.contains("Enable the endpoint?"))
+      #expect(try await form.post("\(page)/enable", Self.confirm).location == page)
+
+      let asked = try await form.post("\(page)/test", Self.preview)
+      #expect(asked.status == 200 && asked.text.contains("Send a test event?"), "\(asked.text)")
+      let event = try console.hidden("event", asked.text)
+      // A form that is sent twice sends the test once.
+      for _ in 1...2 {
+        let sent = try await form.post("\(page)/test", Self.confirm + [(name: "event", value: event)])
+        #expect(sent.location == "/events/1001/\(event)", "\(sent.text)")
+      }
+      try await eventually("the test arrives") { fleet.webhooks.all.contains { $0.id == event } }
+      try await eventually("the page says so") {
+        try await ada.get("/events/1001/\(event)").text.contains("delivered")
+      }
+      #expect(fleet.webhooks.all.filter { $0.id == event }.count == 1)
+
+      #expect(try await form.post("\(page)/rotate", Self.preview).status == 403)
+      let owner = ConsoleTests.Form(fleet: fleet, browser: operators)
+      let rotation = try await owner.post("\(page)/rotate", Self.preview)
+      #expect(rotation.status == 200 && rotation.text.contains("Rotate the secret?"), "\(rotation.text)")
+      let seen =
+        Self.confirm + [
+          (name: "seen", value: try console.hidden("seen", rotation.text)), (name: "overlap", value: "3600"),
+        ]
+      let rotated = try await owner.post("\(page)/rotate", seen)
+      #expect(rotated.status == 200 && rotated.text.contains("whsec_"), "\(rotated.text)")
+      let again = try await owner.post("\(page)/rotate", seen)
+      #expect(again.status == 409 && again.text.contains("changed meanwhile") && !again.text.contains("whsec_"))
+      #expect(
+        try await actions(fleet, "endpoint.%") == [
+          "endpoint.created publisher:default 1001", "endpoint.disabled operator:ada 1001",
+          "endpoint.enabled operator:ada 1001", "endpoint.tested operator:ada 1001",
+          "endpoint.changed operator:op 1001",
+        ])
+    }
+  }
+
   @Test func `support sees why a registration waits, and lets it try at once`() async throws {
     let console = ConsoleTests()
     try await console.withConsole(

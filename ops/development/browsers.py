@@ -50,7 +50,7 @@ def walk_console():
                 users.write(line.replace(" operator ", " viewer "))
             system.start_console()
             fill(configuration)
-            walk(configuration)
+            walk(configuration, make_endpoint(configuration))
         finally:
             system.stop()
             system.forget()
@@ -74,6 +74,13 @@ def fill(configuration):
                lambda: ask(configuration, "GET", "/refund-requests")["refundRequests"], SECONDS)
 
 
+def make_endpoint(configuration):
+    """Makes an endpoint that nobody reaches; returns its id."""
+    return ask(configuration, "POST", "/3.1/webhook_endpoints", {
+        "url": "https://hook.example.com/in", "name": "nobody's <u>hook</u>", "topics": ["inappPurchaseSyncResult"],
+    })["id"]
+
+
 def simulate(configuration, method, path, body=""):
     """Tells the simulator something. It speaks HTTP/2 only."""
     command = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--cacert", configuration.tls_authority,
@@ -91,7 +98,7 @@ def buy(configuration, customer, transaction, identifier):
     wait_until(f"{path} is finalized", lambda: ask(configuration, "GET", path)["status"] == "finalized", SECONDS)
 
 
-def walk(configuration):
+def walk(configuration, endpoint):
     """Walks through the pages with the browser, and lets the checker of the W3C read their HTML."""
     shutil.rmtree(PICTURES, ignore_errors=True)
     PICTURES.mkdir(parents=True)
@@ -100,7 +107,7 @@ def walk(configuration):
         "CONSOLE_URL": f"http://{configuration.listen['console']}", "CONSOLE_USER": CONSOLE_USER,
         "CONSOLE_VIEWER": VIEWER, "CONSOLE_PASSWORD": configuration.console_password,
         "CUSTOMER_PATH": f"/customers/{PUBLISHER}/{CUSTOMER}", "SHOWN_PATH": f"/customers/{PUBLISHER}/{SHOWN}",
-        "PYTHONDONTWRITEBYTECODE": "1"}
+        "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}", "PYTHONDONTWRITEBYTECODE": "1"}
     print(f"Walking through the console; pictures go to {shown(PICTURES)} …", flush=True)
     mistakes = []
     for what, command in (

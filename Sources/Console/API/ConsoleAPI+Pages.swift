@@ -43,6 +43,7 @@ extension ConsoleAPI {
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
     async let signed = signed(about: key, reader)
+    async let timer = Timers(postgres).state(of: key)
     async let found = PurchaseReader(postgres).purchase(
       key.publisherId, key.originalTransactionId, in: [key.environment])
     guard let record = try await found else { return reader.nothing }
@@ -50,7 +51,7 @@ extension ConsoleAPI {
     let (notifications, evidence) = await signed
     let page = PurchasePage(
       view: reader.view, record: record, rules: publisher.accessRules(for: owner ?? .nobody),
-      notifications: notifications, evidence: evidence)
+      notifications: notifications, evidence: evidence, timer: try await timer)
     return reader.answer(html: page.html, json: page.json)
   }
 
@@ -68,7 +69,13 @@ extension ConsoleAPI {
         log("console timeline failed", $0)
       }
     }
-    return reading ?? ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases)
+    guard var reading else { return ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases) }
+    let names = AuditNames(reader: reader.view.person, people: signIn.present)
+    for place in reading.moments.indices where reading.moments[place].kind == .note {
+      let writer = reading.moments[place].about.flatMap { names.name(ofPerson: $0, at: key.publisherId) }
+      reading.moments[place].about = writer ?? "somebody"
+    }
+    return reading
   }
 
   /// - Returns: `nil` for what could not be read.

@@ -16,7 +16,7 @@ extension ConsoleAPI {
     // It may take a connection for as long as a timeline.
     let found = try await timelines.run(of: reader.view.person.name) { [postgres] in
       try await ConsoleNotifications(postgres).page(
-        choice, of: question.publishers, after: question.after, limit: ListPage.most, now: reader.view.now, until: end)
+        choice, of: question.publishers, after: question.after, limit: ListPage.most, until: end)
     }
     guard let found else {
       return reader.message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")

@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import EventLoop
 import HTTPServer
 import Ledger
 import Service
@@ -38,7 +39,7 @@ extension ConsoleAPI {
   func endpointPage(
     _ key: EndpointKey, _ question: EndpointPage.Question, _ reader: ConsoleReader
   ) async throws -> EndpointPage? {
-    async let backlog = backlog(of: key, reader)
+    async let slow = backlogAndHours(of: key, reader)
     async let found = known(key)
     async let states = endpoints.states(of: [(key.publisherId, key.id)])
     let attempts = try await deliveries.attempts(
@@ -46,9 +47,10 @@ extension ConsoleAPI {
       result: question.outcome)
     let endpoint = try await found
     guard endpoint != nil || !attempts.entries.isEmpty || question != EndpointPage.Question() else { return nil }
+    let (backlog, hours) = await slow
     return EndpointPage(
       view: reader.view, endpoint: endpoint ?? .unknown(key),
-      state: try await states.first ?? ConsoleEndpoint.State(), backlog: await backlog, attempts: attempts,
+      state: try await states.first ?? ConsoleEndpoint.State(), backlog: backlog, attempts: attempts, hours: hours,
       question: question)
   }
 
@@ -88,18 +90,30 @@ extension ConsoleAPI {
     return Dictionary((own + read).map { ($0.id, $0) }) { first, _ in first }
   }
 
-  /// - Returns: `nil` if it could not be read in time.
-  private func backlog(of key: EndpointKey, _ reader: ConsoleReader) async -> ConsoleEndpoint.Backlog? {
+  /// What may take long, one behind the other on one connection.
+  ///
+  /// - Returns: `nil` and nothing for what could not be read in time.
+  private func backlogAndHours(
+    of key: EndpointKey, _ reader: ConsoleReader
+  ) async -> (ConsoleEndpoint.Backlog?, [ConsoleEndpoint.Hour]) {
     let most = context.settings.console.statementTimeout
-    let found = await timelines.run(of: reader.view.person.name) { () -> ConsoleEndpoint.Backlog? in
-      do {
-        return try await endpoints.backlog(of: key.publisherId, key.id, within: most)
-      } catch {
-        log("console could not read a backlog", error)
-        return nil
+    let found = await timelines.run(of: reader.view.person.name) { [endpoints] in
+      let backlog = await ifRead("backlog") { try await endpoints.backlog(of: key.publisherId, key.id, within: most) }
+      let hours = await ifRead("day of attempts") {
+        try await endpoints.hours(of: key.publisherId, key.id, within: most)
       }
+      return (backlog, hours ?? [])
     }
-    return found ?? nil
+    return found ?? (nil, [])
+  }
+
+  private func ifRead<Value>(_ what: String, _ read: @LoopActor () async throws -> Value) async -> Value? {
+    do {
+      return try await read()
+    } catch {
+      log("console could not read a \(what)", error)
+      return nil
+    }
   }
 }
 

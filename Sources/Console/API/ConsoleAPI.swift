@@ -22,6 +22,7 @@ final class ConsoleAPI {
   let copies: CustomerCopies
   let endpoints: ConsoleEndpoints
   let deliveries: DeliveryLedger
+  let endpointStore: WebhookEndpointStore
   let pacing: EndpointPacing
   /// The synchronizations under way.
   let open: OpenSynchronizations
@@ -44,6 +45,7 @@ final class ConsoleAPI {
     pacing = EndpointPacing(redis, prefix: keys)
     open = OpenSynchronizations(redis, prefix: keys)
     (holdings, endpoints, deliveries) = (Holdings(postgres), ConsoleEndpoints(postgres), DeliveryLedger(postgres))
+    endpointStore = context.makeEndpointStore(postgres)
     timelines = ConsoleLine(
       ConsoleTurns.Limits(atOnce: max(1, context.settings.ledger.connections - 1), waiting: 16, ofOwner: 4))
     let parts = context.settings.console.publicURL.flatMap(ConsoleSettings.parts)
@@ -127,11 +129,15 @@ final class ConsoleAPI {
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
+      case .note(let customer): return try await write(noteAbout: customer, request, reader)
       case .release(let purchase): return try await release(purchase, request, reader)
+      case .transfer(let purchase): return try await transfer(purchase, request, reader)
+      case .check(let purchase): return try await check(purchase, request, reader)
       case .export(let customer): return try await export(customer, reader)
       case .erase(let customer): return try await erase(customer, request, reader)
       case .resend(let event, let endpoint): return try await resend(event, to: endpoint, request, reader)
       case .recover(let endpoint): return try await recover(endpoint, request, reader)
+      case .endpoint(let change, let endpoint): return try await self.change(endpoint, change, request, reader)
       case .retry(let synchronizations): return try await retry(synchronizations, request, reader)
       }
     case .order:

@@ -27,21 +27,29 @@ enum ConsoleRoute: Equatable {
   enum Action: Equatable {
     case give(CustomerKey)
     case withdraw(GrantId, CustomerKey)
+    case note(CustomerKey)
     case release(PurchaseKey)
+    /// Gives it to another customer.
+    case transfer(PurchaseKey)
+    /// Lets a worker ask Apple about it.
+    case check(PurchaseKey)
     /// A download. It changes nothing but the audit log.
     case export(CustomerKey)
     case erase(CustomerKey)
     case resend(EventKey, to: EndpointId)
     case recover(EndpointKey)
+    case endpoint(EndpointChange, EndpointKey)
     case retry(SynchronizationsKey)
 
     /// The segments of the page that has the form.
     var page: [String] {
       switch self {
-      case .give(let customer), .withdraw(_, let customer), .export(let customer), .erase(let customer): customer.page
-      case .release(let purchase): purchase.page
+      case .give(let customer), .withdraw(_, let customer), .note(let customer), .export(let customer),
+        .erase(let customer):
+        customer.page
+      case .release(let purchase), .transfer(let purchase), .check(let purchase): purchase.page
       case .resend(let event, _): event.page
-      case .recover(let endpoint): endpoint.page
+      case .recover(let endpoint), .endpoint(_, let endpoint): endpoint.page
       case .retry(let synchronizations): synchronizations.page
       }
     }
@@ -63,6 +71,7 @@ enum ConsoleRoute: Equatable {
       switch (Array(ids.dropFirst(2)), isJSON) {
       case ([], _): self = .page(.customer(customer), isJSON: isJSON)
       case (["grants"], false): self = .action(.give(customer))
+      case (["notes"], false): self = .action(.note(customer))
       case (["export"], false): self = .action(.export(customer))
       case (["erase"], false): self = .action(.erase(customer))
       case (let rest, false) where rest.count == 3 && rest[0] == "grants" && rest[2] == "withdraw":
@@ -78,6 +87,8 @@ enum ConsoleRoute: Equatable {
       switch (Array(ids.dropFirst(3)), isJSON) {
       case ([], _): self = .page(.purchase(key), isJSON: isJSON)
       case (["release"], false): self = .action(.release(key))
+      case (["transfer"], false): self = .action(.transfer(key))
+      case (["check"], false): self = .action(.check(key))
       default: return nil
       }
     case (let name?, 3...) where ConsoleRoute.traffic.contains(name):
@@ -108,6 +119,9 @@ enum ConsoleRoute: Equatable {
     switch (name, ids.count) {
     case ("endpoints", 1): self = .page(.endpoint(endpoint), isJSON: isJSON)
     case ("endpoints", 2) where ids[1] == "recover" && !isJSON: self = .action(.recover(endpoint))
+    case ("endpoints", 2) where !isJSON:
+      guard let change = EndpointChange(rawValue: ids[1]) else { return nil }
+      self = .action(.endpoint(change, endpoint))
     case ("events", 1): self = .page(.event(event), isJSON: isJSON)
     case ("events", 3) where ids[2] == "resend" && ids[1].utf8.count <= 512 && !isJSON:
       self = .action(.resend(event, to: EndpointId(ids[1])))
@@ -128,7 +142,10 @@ enum ConsoleRoute: Equatable {
     case .page(.list(let list), _): list.label
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
+    case .action(.note): "note"
     case .action(.release): "release"
+    case .action(.transfer): "transfer"
+    case .action(.check): "check"
     case .action(.export): "export"
     case .page(.endpoint, _): "endpoint"
     case .page(.event, _): "event"
@@ -137,6 +154,7 @@ enum ConsoleRoute: Equatable {
     case .action(.erase): "erase"
     case .action(.resend): "resend"
     case .action(.recover): "recover"
+    case .action(.endpoint(let change, _)): change.label
     case .action(.retry): "retry"
     case .order: "order"
     case .signIn: "signIn"

@@ -12,6 +12,10 @@ struct ActionPreview {
   let action: Link
   /// What the form carries besides the step.
   var fields: [(name: String, value: String)] = []
+  /// What the person must fill in, or may change.
+  var asking: [HTML] = []
+  /// What the form asks for.
+  var step = "confirm"
   let button: String
   /// The page that has the action.
   let back: Link
@@ -30,7 +34,8 @@ struct ActionPreview {
       [
         .element(.p, [.class("above")], [.text(above)]), .element(.h1, [], [.text(title)]), .refusal(refusal),
         .element(.div, [.class("verdict")], [.facts(facts), .p(.text(words), class: "none")]),
-        .confirm(action, fields, button: button, back: back), .p(.text(note), class: "none"),
+        .confirm(action, fields, asking: asking, step: step, button: button, back: back),
+        .p(.text(note), class: "none"),
       ])
   }
 }

@@ -113,20 +113,20 @@ extension ConsoleAPI {
   private func refusalOfReplay(_ endpoint: ConsoleEndpoint) async throws -> String? {
     let state = try await endpoints.states(of: [(endpoint.publisherId, endpoint.id)]).first
     return state?.health.disabled.map {
-      "The endpoint is disabled: \($0.reason.words). The publisher must enable it first."
+      "The endpoint is disabled: \($0.reason.words). Enable it first, on its page."
     }
   }
 
   /// Takes from what a publisher may ask for, over the API and here.
   ///
   /// - Returns: the time until there will be enough; `nil` if there was.
-  private func takeReplays(_ count: Int, _ publisher: Int64) async throws -> Duration? {
+  func takeReplays(_ count: Int, _ publisher: Int64) async throws -> Duration? {
     let perSecond = context.settings.gateway.limits.replaysPerSecond
     let most = perSecond * EndpointPacing.secondsOfReplays
     return try await pacing.takeReplays(min(most, count), publisher: publisher, perSecond: perSecond)
   }
 
-  private func tooMany(_ wait: Duration, _ preview: ActionPreview) -> HTTPServerResponse {
+  func tooMany(_ wait: Duration, _ preview: ActionPreview) -> HTTPServerResponse {
     var preview = preview
     preview.refusal = "Too many events are sent again for this publisher. Send the form again in some seconds."
     let seconds = max(1, (wait.wholeMilliseconds + 999) / 1000)

@@ -28,7 +28,7 @@ struct ErasurePreview {
             .p(
               .text(
                 "Everything that names the customer goes: the e-mail address, the owners' periods, events, answers of "
-                  + "webhook endpoints, consents and grants. What Apple signed about the purchases stays, without an "
+                  + "webhook endpoints, consents, grants and notes. What Apple signed about the purchases stays, without an "
                   + "owner. Nobody can undo it, and Apple charges on: only the customer can cancel a subscription.")),
           ]),
         .confirm(
@@ -50,6 +50,7 @@ struct ErasurePreview {
   static func words(_ erasure: Erasure) -> String {
     let counts = [
       (erasure.purchases, "purchases without an owner now"), (erasure.grants, "grants"),
+      (erasure.notes, "notes"),
       (erasure.events, "events"), (erasure.undeliveredEvents, "events that go when they are delivered"),
       (erasure.synchronizations + erasure.openSynchronizations, "registrations without the customer's id"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

@@ -17,11 +17,11 @@ struct GrantFields {
         .element(
           .form, [.of(.method, "post"), .action(view.link(toGrantsOf: customer)), .class("fields")],
           [
-            field("offerId", "Offer", select("offerId", offerOptions, form.offer)),
-            field(
+            .field("offerId", "Offer", .select("offerId", offerOptions, form.offer)),
+            .field(
               "until", "Last day with access (UTC)", input("until", "date", form.until, [.of(.required, "required")])),
-            field("reason", "Reason", select("reason", reasonOptions, form.reason)),
-            field(
+            .field("reason", "Reason", .select("reason", reasonOptions, form.reason)),
+            .field(
               "note", "Note, for your own staff",
               input("note", "text", form.note, [.of(.maxlength, "\(Grant.longestNote)")])),
             .hidden("step", "preview"), .element(.button, [.of(.type, "submit")], [.text("Preview")]),
@@ -29,24 +29,10 @@ struct GrantFields {
       ])
   }
 
-  private func field(_ id: String, _ label: String, _ control: HTML) -> HTML {
-    .element(.div, [], [.element(.label, [.of(.for, id)], [.text(label)]), control])
-  }
-
   private func input(_ id: String, _ type: String, _ value: String, _ more: [Attribute]) -> HTML {
     let attributes: [Attribute] = [
       .of(.id, id), .of(.name, id), .of(.type, type), .of(.value, value), .of(.autocomplete, "off"),
     ]
     return .element(.input, attributes + more)
-  }
-
-  private func select(_ id: String, _ options: [(value: String, words: String)], _ chosen: String) -> HTML {
-    .element(
-      .select, [.of(.id, id), .of(.name, id)],
-      options.map { option in
-        let isChosen = option.value == chosen
-        return .element(
-          .option, [.of(.value, option.value)] + (isChosen ? [.of(.selected, "selected")] : []), [.text(option.words)])
-      })
   }
 }

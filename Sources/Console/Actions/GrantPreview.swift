@@ -44,13 +44,6 @@ struct GrantPreview {
 
   private var name: String { rules.offers.name(of: change.grant.offerId) }
 
-  private func words(_ entitlement: OfferEntitlement?) -> HTML {
-    guard let entitlement, entitlement.accessGranted else { return .text("no access") }
-    let source = entitlement.grant == nil ? "by a purchase" : "by a grant"
-    guard let end = entitlement.expiresAt else { return .text("access for ever, \(source)") }
-    return .all([.text("access, \(source), until "), view.time(end)])
-  }
-
   private var title: String {
     switch change {
     case .give: "Grant access?"
@@ -84,7 +77,7 @@ struct GrantPreview {
           [
             .element(.h2, [], [.text(name)]),
             .facts([
-              ("Now", words(before)), ("Then", words(after)),
+              ("Now", view.access(before)), ("Then", view.access(after)),
               ("Grant ends", .text(ConsoleTime.exact(grant.endsAt))),
               ("Reason", .text(grant.reason.words)), ("Note", grant.note.map { .text($0) }),
             ]),
@@ -99,6 +92,14 @@ struct GrantPreview {
 }
 
 extension ConsoleView {
+  /// What a customer has, as previews say it.
+  func access(_ entitlement: OfferEntitlement?) -> HTML {
+    guard let entitlement, entitlement.accessGranted else { return .text("no access") }
+    let source = entitlement.grant == nil ? "by a purchase" : "by a grant"
+    guard let end = entitlement.expiresAt else { return .text("access for ever, \(source)") }
+    return .all([.text("access, \(source), until "), clock(end)])
+  }
+
   func link(toGrantsOf customer: CustomerKey) -> Link { link(customer.page + ["grants"]) }
 
   func link(toWithdrawalOf grant: GrantId, _ customer: CustomerKey) -> Link {

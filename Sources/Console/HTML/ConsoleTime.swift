@@ -12,6 +12,11 @@ enum ConsoleTime {
     "\(date(time)), \(rfc3339(milliseconds: time).dropFirst(11).prefix(8)) UTC"
   }
 
+  /// The time to the minute, such as `28 Nov 2026, 13:05 UTC`.
+  static func minute(_ time: Int64) -> String {
+    "\(date(time)), \(rfc3339(milliseconds: time).dropFirst(11).prefix(5)) UTC"
+  }
+
   /// The day, such as `28 Nov 2026`.
   static func date(_ time: Int64) -> String {
     let text = rfc3339(milliseconds: time)
@@ -39,15 +44,20 @@ enum ConsoleTime {
 }
 
 extension ConsoleTime {
-  /// How long something took, in two units at most, such as `1 min 5 s`.
+  /// How long something took, in two units at most, such as `1 min 5 s`. No line breaks within.
   static func duration(_ milliseconds: Int64) -> String {
     let seconds = milliseconds / 1000
-    switch seconds {
-    case ..<1: return "\(max(0, milliseconds)) ms"
-    case ..<60: return "\(seconds) s"
-    case ..<3600: return "\(seconds / 60) min \(seconds % 60) s"
-    case ..<86_400: return "\(seconds / 3600) h \(seconds / 60 % 60) min"
-    default: return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
-    }
+    let words =
+      switch seconds {
+      case ..<1: "\(max(0, milliseconds)) ms"
+      case ..<60: "\(seconds) s"
+      case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
+      case ..<86_400: "\(seconds / 3600) h \(seconds / 60 % 60) min"
+      default: "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+      }
+    return words.replacing(" ", with: "\u{a0}")
   }
+
+  /// A short time in milliseconds, without a break before the unit.
+  static func milliseconds(_ time: Int64) -> String { "\(time)\u{a0}ms" }
 }

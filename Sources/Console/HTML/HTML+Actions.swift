@@ -16,18 +16,36 @@ extension HTML {
       ])
   }
 
+  /// A field with its label.
+  static func field(_ id: String, _ label: String, _ control: HTML) -> HTML {
+    element(.div, [], [element(.label, [.of(.for, id)], [text(label)]), control])
+  }
+
+  /// A choice of one of several values.
+  static func select(_ id: String, _ options: [(value: String, words: String)], _ chosen: String) -> HTML {
+    element(
+      .select, [.of(.id, id), .of(.name, id)],
+      options.map { option in
+        let isChosen = option.value == chosen
+        return element(
+          .option, [.of(.value, option.value)] + (isChosen ? [.of(.selected, "selected")] : []), [text(option.words)])
+      })
+  }
+
   /// The form below a preview: a button that does it, and the way back.
   ///
   /// - Parameters:
   ///   - fields: what the form carries besides the step.
   ///   - asking: what the person must fill in.
+  ///   - step: what the form asks for; a preview if the person has not filled in everything yet.
   static func confirm(
-    _ action: Link, _ fields: [(name: String, value: String)] = [], asking: [HTML] = [], button: String, back: Link
+    _ action: Link, _ fields: [(name: String, value: String)] = [], asking: [HTML] = [], step: String = "confirm",
+    button: String, back: Link
   ) -> HTML {
     element(
       .form, [.of(.method, "post"), .action(action), .class("confirm")],
       asking + fields.map { hidden($0.name, $0.value) } + [
-        hidden("step", "confirm"), element(.button, [.of(.type, "submit")], [text(button)]), link(back, "Cancel"),
+        hidden("step", step), element(.button, [.of(.type, "submit")], [text(button)]), link(back, "Cancel"),
       ])
   }
 

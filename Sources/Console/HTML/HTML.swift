@@ -54,7 +54,7 @@ struct HTML: Sendable, Equatable {
   enum Tag: String, CaseIterable {
     case a, body, br, button, caption, code, dd, details, div, dl, dt, footer, form, h1, h2, h3, head, header, html
     case input, label, li, link, main, meta, nav, p, pre, section, small, span, strong, summary, table, tbody, td, th
-    case thead, time, title, tr, ul
+    case textarea, thead, time, title, tr, ul
     case select, option
     case svg, rect, line
 

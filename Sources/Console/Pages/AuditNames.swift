@@ -11,9 +11,14 @@ struct AuditNames {
   /// The name of a token or of a person; `nil` if there is none, or if it is hidden.
   func name(in entry: ConsoleAudit.Entry) -> String? {
     guard let name = entry.name, entry.actor == "operator" else { return entry.name }
+    return self.name(ofPerson: name, at: entry.publisherId)
+  }
+
+  /// The name of a person who did something at a publisher; `nil` if it is hidden.
+  func name(ofPerson name: String, at publisher: Int64) -> String? {
     switch reader.role {
     case .operator: return name
-    case .support: return people[name]?.sees(entry.publisherId) ?? false ? name : nil
+    case .support: return people[name]?.sees(publisher) ?? false ? name : nil
     case .viewer: return nil
     }
   }

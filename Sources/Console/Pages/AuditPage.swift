@@ -59,10 +59,10 @@ struct AuditPage {
   }
 
   private func detail(_ entry: ConsoleAudit.Entry) -> HTML {
-    let text = String(decoding: entry.detail, as: UTF8.self)
-    guard text != "{}", !text.isEmpty else { return .nothing }
+    let text = DetailWords.text(entry.detail)
+    guard !text.isEmpty else { return .nothing }
     let start = JSONWriter.beginning(of: text, upTo: Self.mostOfDetail)
-    return .code(start + (start.utf8.count < text.utf8.count ? " …" : ""))
+    return .span(start + (start.utf8.count < text.utf8.count ? " …" : ""), class: "detail")
   }
 
   // MARK: What it was done to
@@ -73,7 +73,7 @@ struct AuditPage {
       return id.isErased
         ? .span("erased", class: "none") : view.customer(CustomerKey(publisherId: entry.publisherId, id: id))
     }
-    if let purchase = purchase(entry) { return .link(view.link(to: purchase), entry.subject) }
+    if let purchase = purchase(entry) { return view.purchase(purchase) }
     if entry.action.hasPrefix("refundRequest."), let transaction = member("transactionId", entry) {
       return .link(view.link(["find"], query: [("q", transaction)]), entry.subject)
     }
@@ -98,7 +98,8 @@ struct AuditPage {
     if entry.action == "customer.granted", !customer.isErased {
       return .link(view.link(to: CustomerKey(publisherId: entry.publisherId, id: customer)), "withdraw there")
     }
-    guard entry.action != "purchase.released", let purchase = purchase(entry) else { return .nothing }
+    let hasNoOwnerToUndo = ["purchase.released", "purchase.checked"].contains(entry.action)
+    guard !hasNoOwnerToUndo, let purchase = purchase(entry) else { return .nothing }
     return .link(view.link(to: purchase), "release there")
   }
 

@@ -16,6 +16,7 @@ struct CustomerPage {
   /// Why an action was not done, and the form as the person has filled it in.
   var refusal: String?
   var form = GrantForm()
+  var note = NoteForm()
 
   /// The most lines of the timeline, and the most purchases.
   static let mostMoments = 60
@@ -121,18 +122,25 @@ struct CustomerPage {
       [
         .table(
           "Every purchase that the customer owns, the newest first",
-          ["Purchase", "Product", "State", "Bought", "Ends"],
+          ["Purchase", "Product", "State", "Bought", "Ends"] + (view.person.role.acts ? ["Change"] : []),
           purchases.sorted { $0.deciding.purchaseDate > $1.deciding.purchaseDate }.map { purchase in
             let access = Access.of(purchase, rules: rules, now: view.now)
             return [
-              .link(view.link(to: purchase.key), purchase.key.originalTransactionId.text),
-              .text(purchase.deciding.productId.text),
+              view.purchase(purchase.key), .text(purchase.deciding.productId.text),
               .span(access.rule.rawValue, class: access.isGranted ? "mark good" : "mark"),
               view.time(purchase.deciding.originalPurchaseDate ?? purchase.deciding.purchaseDate),
               view.time(access.expiresAt, otherwise: "never"),
-            ]
+            ] + (view.person.role.acts ? [changes(purchase.key)] : [])
           })
       ])
+  }
+
+  private func changes(_ purchase: PurchaseKey) -> HTML {
+    let id = purchase.originalTransactionId
+    return .all([
+      .begin("Synchronize again …", view.link(toCheckOf: purchase), label: "Synchronize purchase \(id) again"),
+      .begin("Transfer …", view.link(toTransferOf: purchase), label: "Transfer purchase \(id)"),
+    ])
   }
 
   private var grantTable: HTML {
@@ -160,7 +168,7 @@ struct CustomerPage {
   }
 
   private var timelineTable: HTML {
-    var pieces: [HTML] = []
+    var pieces = view.person.role.acts ? [note.html(customer, view)] : []
     if !timeline.missing.isEmpty {
       pieces.append(.unread("Of the timeline, \(timeline.missing.map { "\($0.rawValue)s" }.joined(separator: ", "))"))
     }

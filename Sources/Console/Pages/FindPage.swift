@@ -99,7 +99,8 @@ struct FindPage {
         "Found", ["What", "Publisher", "About", "Says"],
         hits.map { hit in
           let words = hit.purchase?.originalTransactionId.text ?? shown(hit.customer)
-          let about = about(hit).map { HTML.link($0, words) } ?? .text(words)
+          let place = about(hit).map { HTML.link($0, words) } ?? .text(words)
+          let about = hit.purchase.map { HTML.all([place, view.mark(of: $0)]) } ?? place
           return [
             link(hit).map { .link($0, hit.kind.rawValue) } ?? .text(hit.kind.rawValue), .text("\(hit.publisherId)"),
             about, .text(hit.detail ?? ""),

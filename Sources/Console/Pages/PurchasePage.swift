@@ -12,6 +12,7 @@ struct PurchasePage {
   let notifications: [ConsoleMoment]?
   /// `nil` if it could not be read.
   let evidence: [ConsoleEvidence]?
+  var timer: Timers.State?
 
   /// The most pieces of each list.
   static let most = 25
@@ -36,7 +37,7 @@ struct PurchasePage {
           .div, [.class(access.isGranted ? "verdict yes" : "verdict no")],
           [
             .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
-            .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access),
+            .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
           ]), LifePicture(purchase, now: view.now).html, transactionTable, ownerTable, notificationTable, signed,
       ])
   }
@@ -53,16 +54,27 @@ struct PurchasePage {
       ("Billing", access.billingProblem ? .text("Apple could not charge, and tries again") : nil),
       ("Grace period", renewal?.graceExpiresDate.map { view.time($0) }),
       ("Account token", token.map { .code($0) }), ("Version", .text("\(purchase.version)")),
+      ("A worker looked at it last", timer?.lookedAt.map { view.time($0) }),
+      ("It looks again", timer?.dueAt.map { $0 <= view.now ? .text("at once") : view.time($0) }),
     ])
+  }
+
+  private var buttons: HTML {
+    guard view.person.role.acts else { return .nothing }
+    let key = purchase.key
+    return .element(
+      .div, [.class("buttons")],
+      [
+        .begin("Synchronize again …", view.link(toCheckOf: key)),
+        .begin("Transfer …", view.link(toTransferOf: key)),
+      ] + (purchase.owner == nil ? [] : [.begin("Release …", view.link(toReleaseOf: key))]))
   }
 
   private var owner: HTML {
     guard let id = record.ownerships.last(where: { $0.endedAt == nil })?.customerId else {
       return .span("nobody", class: "none")
     }
-    let customer = view.customer(purchase.key.customer(id))
-    guard view.person.role.acts else { return customer }
-    return .all([customer, .begin("Release …", view.link(toReleaseOf: purchase.key))])
+    return view.customer(purchase.key.customer(id))
   }
 
   private var transactionTable: HTML {

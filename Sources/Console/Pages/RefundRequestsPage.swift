@@ -47,7 +47,7 @@ struct RefundRequestsPage {
           deadline(request), .text("\(request.purchase.publisherId)"), customer(request),
           .text(request.productId.text),
           .all([
-            .link(view.link(to: request.purchase), request.purchase.originalTransactionId.text),
+            view.purchase(request.purchase),
             request.purchase.environment == .production
               ? .nothing : .all([.text(" "), .span(request.purchase.environment.text, class: "mark test")]),
           ]),

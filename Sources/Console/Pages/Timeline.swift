@@ -20,7 +20,8 @@ extension HTML {
       moments.map { moment in
         [
           view.time(moment.at), view.time(moment.signedAt, otherwise: ""),
-          span(moment.kind.rawValue, class: "kind \(moment.kind.rawValue)"), text(moment.what),
+          span(moment.kind.rawValue, class: "kind \(moment.kind.rawValue)"),
+          moment.kind == .note ? element(.div, [.class("note")], [text(moment.what)]) : text(moment.what),
           moment.about.map(code) ?? nothing, text(moment.outcome ?? ""),
           moment.page(of: publisher).map { link(view.link($0), moment.id) } ?? code(moment.id),
         ]
@@ -35,7 +36,7 @@ extension ConsoleMoment {
     case .registration: SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
     case .notification: NotificationKey(publisherId: publisher, uuid: id).page
     case .event, .attempt: EventKey(publisherId: publisher, id: EventId(id)).page
-    case .ownership, .grant, .change: nil
+    case .ownership, .grant, .change, .note: nil
     }
   }
 }

@@ -14,11 +14,6 @@ struct UnclaimedPage {
 
   private var page: ListPage { ListPage(view: view, list: .unclaimed, question: question, next: found.next) }
 
-  /// The newest of the page first. The pages follow Apple's ids, which grow with time, but not strictly.
-  private var purchases: [ConsoleUnclaimed.Purchase] {
-    found.rows.sorted { $0.boughtAt != $1.boughtAt ? $0.boughtAt > $1.boughtAt : $1.key < $0.key }
-  }
-
   var html: String {
     page.html(
       lead: "Somebody paid, and no customer has the purchase. The first customer who registers it gets it: "
@@ -29,20 +24,20 @@ struct UnclaimedPage {
           chosen: question.filters["environment"] ?? "")
       ], table: found.rows.isEmpty ? nil : table,
       empty: "Each purchase has an owner, or is over. A purchase comes here when Apple tells about it and no app does.",
-      soFar: "Of the \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked "
-        + "through, each has an owner or is over. Go on with the next page.")
+      soFar: "The \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked through are "
+        + "over. Go on with the next page.")
   }
 
   private var table: HTML {
     .all([
       .table(
-        "What is paid and not over, the newest first",
-        ["Bought", "Paid until", "Product", "Price", "Purchase", "Owner before"],
-        purchases.map { purchase in
+        "What is paid and not over, the last payment first",
+        ["Last paid", "Bought", "Paid until", "Product", "Price", "Purchase", "Owner before"],
+        found.rows.map { purchase in
           [
-            view.time(purchase.boughtAt), view.time(purchase.expiresAt, otherwise: "no end"),
+            view.time(purchase.paidAt), view.time(purchase.boughtAt), view.time(purchase.expiresAt, otherwise: "no end"),
             .text(purchase.productId.text), .text(PurchasePage.price(purchase.price, purchase.currency)),
-            .link(view.link(to: purchase.key), purchase.key.originalTransactionId.text),
+            view.purchase(purchase.key),
             .span(purchase.hadOwner ? "released, or erased" : "nobody", class: "none"),
           ]
         }),
@@ -55,7 +50,7 @@ struct UnclaimedPage {
 
   /// The same as JSON.
   var json: [UInt8] {
-    page.json(purchases) { purchase, writer in
+    page.json(found.rows) { purchase, writer in
       writer.member("boughtAt", rfc3339(milliseconds: purchase.boughtAt))
       writer.member("currency", purchase.currency)
       writer.member("environment", purchase.key.environment)
@@ -63,6 +58,7 @@ struct UnclaimedPage {
       writer.member("hadOwner", purchase.hadOwner)
       writer.member("originalTransactionId", purchase.key.originalTransactionId)
       writer.member("page", view.link(to: purchase.key).address)
+      writer.member("paidAt", rfc3339(milliseconds: purchase.paidAt))
       writer.member("priceThousandths", purchase.price)
       writer.member("productId", purchase.productId)
       writer.member("publisherId", purchase.key.publisherId)

@@ -15,6 +15,9 @@ enum ConsoleRole: String, Sendable, CaseIterable {
   /// Whether a person may change something.
   var acts: Bool { self != .viewer }
 
+  /// Whether a person may see what opens other doors: the whole address of an endpoint, and a new secret.
+  var seesSecrets: Bool { self == .operator }
+
   /// Whether a person may do what nobody can undo.
   var erases: Bool { self == .operator }
 }

@@ -25,8 +25,7 @@ struct NotificationsPage {
   private var empty: String {
     switch choice ?? .all {
     case .all:
-      "Apple has posted nothing within a week. If purchases happen, look at the address of notifications in App Store "
-        + "Connect."
+      "Apple has posted nothing. If purchases happen, look at the address of notifications in App Store Connect."
     case .waiting: "No notification waits. A worker applies each within seconds."
     case .putAside: "No notification is put aside."
     }
@@ -45,11 +44,7 @@ struct NotificationsPage {
   }
 
   static func purchase(_ one: ConsoleNotification, _ view: ConsoleView) -> HTML {
-    guard let key = one.purchase else { return .span("none", class: "none") }
-    let mark =
-      key.environment == .production
-      ? HTML.nothing : .all([.text(" "), .span(key.environment.text, class: "mark test")])
-    return .all([.link(view.link(to: key), key.originalTransactionId.text), mark])
+    one.purchase.map(view.purchase) ?? .span("none", class: "none")
   }
 
   /// The same as JSON.

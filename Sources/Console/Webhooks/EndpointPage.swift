@@ -11,6 +11,8 @@ struct EndpointPage {
   /// `nil` if it could not be read.
   let backlog: ConsoleEndpoint.Backlog?
   let attempts: AttemptPage
+  /// The last day; empty if it could not be read.
+  var hours: [ConsoleEndpoint.Hour] = []
   /// What it shows of the attempts.
   var question = Question()
   /// Why a recovery was not begun.
@@ -49,7 +51,8 @@ struct EndpointPage {
         .element(.h1, [.class("id")], [.text(endpoint.id.text)]), .refusal(refusal),
         .element(
           .div, [.class(state.isGood && endpoint.isKnown ? "verdict yes" : "verdict no")],
-          [.element(.h2, [], verdict), facts]), recovery, log,
+          [.element(.h2, [], verdict), facts, buttons]), recovery,
+        EndpointPicture(hours: hours).html, log,
       ])
   }
 
@@ -59,7 +62,7 @@ struct EndpointPage {
       return [.text("Gets nothing: disabled "), view.time(disabled.at)]
     }
     guard let since = state.health.failingSince else { return [.text("Gets its events")] }
-    return [.text("Every attempt has failed since "), view.time(since)]
+    return [.text("Every attempt has failed since "), view.clock(since)]
   }
 
   private var facts: HTML {
@@ -71,11 +74,19 @@ struct EndpointPage {
       ("Created", endpoint.createdAt.map { view.time($0) }),
       ("Disabled because", state.health.disabled.map { .text($0.reason.words) }),
       ("Success of the newest attempts, last day", .text(state.success ?? "no attempt")),
-      ("Half of them were faster than", state.medianMilliseconds.map { .text("\($0) ms") }),
+      ("Half of them were faster than", state.medianMilliseconds.map { .text(ConsoleTime.milliseconds($0)) }),
       ("Last delivery, of them", state.lastDeliveredAt.map { view.time($0) }),
       ("Waiting for an attempt", backlog.map { .text(Self.words($0)) } ?? .span("not read in time", class: "none")),
       ("The oldest of them happened", backlog?.oldest.map { view.time($0) }),
     ])
+  }
+
+  /// What the reader may do to it now.
+  private var buttons: HTML {
+    let possible = EndpointChange.possible(endpoint, state, by: view.person.role)
+    guard !possible.isEmpty else { return .nothing }
+    return .element(
+      .div, [.class("buttons")], possible.map { .begin($0.button, view.link(to: $0, endpoint.key)) })
   }
 
   /// How many wait, as far as they were looked at.
@@ -91,7 +102,7 @@ struct EndpointPage {
     guard view.person.role.acts, endpoint.isKnown, endpoint.source != "forward" else { return .nothing }
     guard state.health.disabled == nil else {
       return .p(
-        .text("Enable it first, over the API. Then the events that it has missed can be sent again."), class: "none")
+        .text("Enable it first. Then the events that it has missed can be sent again."), class: "none")
     }
     return .element(
       .details, refusal == nil ? [] : [.of(.open, "open")],
@@ -198,7 +209,8 @@ extension DeliveryAttempt {
   /// How it went, for a table.
   func cells(_ view: ConsoleView) -> [HTML] {
     [
-      .text("\(number)"), result.mark, .text(status.map { "\($0)" } ?? "–"), .text("\(durationMilliseconds) ms"),
+      .text("\(number)"), result.mark, .text(status.map { "\($0)" } ?? "–"),
+      .text(ConsoleTime.milliseconds(durationMilliseconds)),
       view.time(nextAt), .text(error ?? ""),
     ]
   }

@@ -13,7 +13,7 @@ extension ConsoleEndpoint {
   var isKnown: Bool { !source.isEmpty }
 
   /// Its URL. Some receivers have a secret in the path, so only an operator sees more than the server.
-  func shownURL(to role: ConsoleRole) -> String { role == .operator ? url : Self.server(of: url) }
+  func shownURL(to role: ConsoleRole) -> String { role.seesSecrets ? url : Self.server(of: url) }
 
   /// The scheme and the server of a URL, without a name and a password.
   static func server(of url: String) -> String {
@@ -53,7 +53,7 @@ extension ConsoleEndpoint.State {
         .span, [.class("mark bad")], [.text("disabled (\(disabled.reason.rawValue)) "), view.time(disabled.at)])
     }
     if let since = health.failingSince {
-      return .element(.span, [.class("mark bad")], [.text("failing since "), view.time(since)])
+      return .element(.span, [.class("mark bad")], [.text("failing since "), view.clock(since)])
     }
     return .span("enabled", class: "mark good")
   }

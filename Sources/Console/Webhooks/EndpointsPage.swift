@@ -49,7 +49,7 @@ struct EndpointsPage {
         return [
           .all([.link(view.link(to: endpoint.key), endpoint.id.text), name]), .text("\(endpoint.publisherId)"),
           .text(endpoint.shownURL(to: view.person.role)), state.mark(view), .text(state.success ?? "–"),
-          .text(state.medianMilliseconds.map { "\($0) ms" } ?? "–"), view.time(state.lastDeliveredAt),
+          .text(state.medianMilliseconds.map(ConsoleTime.milliseconds) ?? "–"), view.time(state.lastDeliveredAt),
         ]
       })
   }

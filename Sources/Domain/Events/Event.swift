@@ -68,7 +68,7 @@ public struct Event: Sendable, Equatable {
       traceparent: traceparent, time: time, body: body, isReduced: isReduced)
   }
 
-  private static func envelope(
+  static func envelope(
     _ publisherId: Int64, _ topic: String, _ data: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     JSONWriter.object { envelope in

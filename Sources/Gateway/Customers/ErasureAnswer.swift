@@ -12,6 +12,7 @@ struct ErasureAnswer: Encodable, Equatable {
     let consents: Int
     let events: Int
     let grants: Int
+    let notes: Int
     let ownerships: Int
     let purchases: Int
     let refundRequests: Int
@@ -27,8 +28,8 @@ struct ErasureAnswer: Encodable, Equatable {
   init(_ erasure: Erasure) {
     erased = Counts(
       attemptResponses: erasure.answers, auditEntries: erasure.auditEntries, consents: erasure.consents,
-      events: erasure.events, grants: erasure.grants, ownerships: erasure.ownerships, purchases: erasure.purchases,
-      refundRequests: erasure.refundRequests,
+      events: erasure.events, grants: erasure.grants, notes: erasure.notes, ownerships: erasure.ownerships,
+      purchases: erasure.purchases, refundRequests: erasure.refundRequests,
       synchronizations: erasure.synchronizations + erasure.openSynchronizations)
     var kept: [Kept] = []
     if erasure.purchases + erasure.ownerships > 0 {

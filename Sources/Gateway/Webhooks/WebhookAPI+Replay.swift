@@ -26,18 +26,8 @@ extension WebhookAPI {
     _ = try await enabledEndpoint(id)
     try await takeReplays(1)
     let event = EventId("evt_" + (try random()))
-    let now = context.now()
-    let body = JSONWriter.object { envelope in
-      envelope.member("broadcasterId", publisher.id)
-      envelope.member("data") { data in
-        data.member("endpointId", id)
-        data.member("time", rfc3339(milliseconds: now))
-      }
-      envelope.member("topic", EventTopic.test)
-    }
     let record = Event(
-      id: event, publisherId: publisher.id, topic: EventTopic.test, traceparent: TraceParent().description,
-      time: now, body: body)
+      testing: id, of: publisher.id, id: event, traceparent: TraceParent().description, now: context.now())
     let delivery = try await context.asking { try await deliveries.test(record, at: id) }
     try await publish(delivery)
     context.log.info("test event published", fields(id))

@@ -105,8 +105,18 @@ public struct AuditEntry: Sendable, Equatable {
       })
   }
 
+  /// A look at a purchase that a person at the console has asked for.
+  static func checked(_ purchase: PurchaseKey, by person: String) -> AuditEntry {
+    AuditEntry(
+      publisherId: purchase.publisherId, operator: person, action: "purchase.checked",
+      subject: purchase.originalTransactionId.text,
+      detail: JSONWriter.object { $0.member("environment", purchase.environment) })
+  }
+
   /// A begun period of ownership.
-  init(_ begun: CommitState.Ownership) {
+  ///
+  /// - Parameter person: who did it at the console, if that is how.
+  init(_ begun: CommitState.Ownership, by person: String? = nil) {
     let action =
       switch begun.cause {
       case .registration: "purchase.registered"
@@ -118,7 +128,7 @@ public struct AuditEntry: Sendable, Equatable {
     let isByApple = begun.cause == .appAccountToken || begun.cause == .upgrade
     self = .owner(
       action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: isByApple ? .apple : Actor(begun.asker),
-      token: begun.tokenName)
+      token: begun.tokenName, operator: isByApple ? nil : person)
   }
 
   /// The actor as the table has it: with the name of the token or of the operator behind a colon. No token's name has

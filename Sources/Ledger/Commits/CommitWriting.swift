@@ -11,6 +11,7 @@ struct CommitWriting {
   private let audience: EventAudience
   private let postponed: [SynchronizationRow.Waiting]
   private let confirmed: [EventId]
+  private let person: String?
 
   /// - Parameters:
   ///   - waiting: the synchronizations that have a row already.
@@ -18,9 +19,11 @@ struct CommitWriting {
   ///   - knownChains: the chains that the ledger has.
   ///   - audience: whom events are told.
   ///   - confirmed: the events that leave the outbox.
+  ///   - person: who changes owners at the console, if that is how.
   init(
     _ state: CommitState, waiting: Set<SynchronizationKey> = [], postponed: [SynchronizationRow.Waiting] = [],
-    knownChains: Set<[UInt8]> = [], audience: EventAudience, confirmed: [EventId] = []
+    knownChains: Set<[UInt8]> = [], audience: EventAudience, confirmed: [EventId] = [],
+    person: String? = nil
   ) {
     self.state = state
     self.waiting = waiting
@@ -29,6 +32,7 @@ struct CommitWriting {
     chains = Set(evidence.chains.map(\.sha256))
     self.audience = audience
     self.confirmed = confirmed
+    self.person = person
   }
 
   /// The chains that it writes.
@@ -67,7 +71,7 @@ struct CommitWriting {
     }
     if !changes.begunOwnerships.isEmpty {
       let begun = changes.begunOwnerships.sorted { $0.subscriptionId < $1.subscriptionId }
-      queries.append(AuditEntry.insert(begun.map(AuditEntry.init)))
+      queries.append(AuditEntry.insert(begun.map { AuditEntry($0, by: person) }))
     }
     add(OwnershipRow.end, changes.endedOwnerships.count) {
       [.int64s(changes.endedOwnerships.sorted()), .time(state.now)]

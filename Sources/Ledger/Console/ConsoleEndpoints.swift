@@ -7,7 +7,7 @@ public import Postgres
 /// Every method throws `PostgresError`.
 @LoopActor
 public struct ConsoleEndpoints {
-  private let postgres: PostgresClient
+  let postgres: PostgresClient
 
   /// The most attempts of an endpoint that its success rate looks at.
   public nonisolated static let mostAttempts: Int64 = 200

@@ -2,7 +2,7 @@
 public struct ConsoleMoment: Sendable, Equatable {
   /// What the line is about.
   public enum Kind: String, Sendable, CaseIterable {
-    case registration, notification, event, attempt, ownership, grant, change
+    case registration, notification, event, attempt, ownership, grant, change, note
   }
 
   public let kind: Kind
@@ -13,8 +13,8 @@ public struct ConsoleMoment: Sendable, Equatable {
   /// Such as the topic of an event.
   public let what: String
   public let id: String
-  /// Such as the transaction of a registration.
-  public let about: String?
+  /// Such as the transaction of a registration, or the person who wrote a note.
+  public var about: String?
   /// Such as the result of a registration.
   public let outcome: String?
 

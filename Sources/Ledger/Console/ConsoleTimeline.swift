@@ -41,7 +41,8 @@ public struct ConsoleTimeline {
     let kinds: [(ConsoleMoment.Kind, [PostgresStatement])] = [
       (.registration, [.readConsoleRegistrations, .readConsoleRegistrationsUnderWay]),
       (.notification, [.readConsoleNotifications]), (.ownership, [.readConsoleOwnerships]),
-      (.grant, [.readConsoleGrants]), (.change, [.readConsoleChanges]), (.event, [.readConsoleEvents]),
+      (.grant, [.readConsoleGrants]), (.note, [.readConsoleNotes]), (.change, [.readConsoleChanges]),
+      (.event, [.readConsoleEvents]),
       (.attempt, [.readConsoleAttempts]),
     ]
     let parameters: [PostgresParameter] = [
@@ -171,6 +172,13 @@ extension PostgresStatement {
     SELECT created_at AS at, NULL::timestamptz AS signed_at, reason AS what, id, offer_id AS about,
       CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN ends_at <= now() THEN 'ended' ELSE 'open' END AS outcome
     FROM grants WHERE publisher_id = $1 AND customer_id = $2 ORDER BY created_at DESC LIMIT $3
+    """)
+
+  fileprivate static let readConsoleNotes = PostgresStatement(
+    "console: read notes",
+    """
+    SELECT created_at AS at, NULL::timestamptz AS signed_at, text AS what, id, person AS about, NULL AS outcome
+    FROM customer_notes WHERE publisher_id = $1 AND customer_id = $2 ORDER BY created_at DESC, id LIMIT $3
     """)
 
   fileprivate static let readConsoleChanges = PostgresStatement(

@@ -26,6 +26,8 @@ public struct Erasure: Sendable, Equatable {
   public var refundRequests = 0
   /// Deleted grants.
   public var grants = 0
+  /// Deleted notes of the console.
+  public var notes = 0
 
   /// Creates an erasure that did nothing.
   public init() {}
@@ -66,7 +68,8 @@ extension CustomerStore {
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.id(standIn)]),
       PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
-      PostgresQuery(.deleteGrants, customer),
+      PostgresQuery(.deleteGrants, customer), PostgresQuery(.deleteNotes, customer),
+      PostgresQuery(.deleteSandboxAccess, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
     let entry = AuditEntry(publisherId: publisher, by: person, action: "customer.erased", subject: standIn.text)
@@ -80,7 +83,7 @@ extension CustomerStore {
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
     (erasure.auditEntries, erasure.consents, erasure.refundRequests) = (rows[8], rows[9], rows[10])
-    erasure.grants = rows[11]
+    (erasure.grants, erasure.notes) = (rows[11], rows[12])
     return isFound ? erasure : nil
   }
 }
@@ -178,6 +181,12 @@ extension PostgresStatement {
   /// The customer is locked, so nobody gives one meanwhile.
   fileprivate static let deleteGrants = PostgresStatement(
     "delete grants", "DELETE FROM grants WHERE publisher_id = $1 AND customer_id = $2")
+
+  fileprivate static let deleteNotes = PostgresStatement(
+    "delete notes", "DELETE FROM customer_notes WHERE publisher_id = $1 AND customer_id = $2")
+
+  fileprivate static let deleteSandboxAccess = PostgresStatement(
+    "delete sandbox access", "DELETE FROM sandbox_access WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

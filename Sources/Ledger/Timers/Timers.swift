@@ -8,7 +8,7 @@ public import Postgres
 /// has it for a while. If that worker dies, another one takes it then.
 @LoopActor
 public struct Timers {
-  private let postgres: PostgresClient
+  let postgres: PostgresClient
 
   /// For so long nobody else looks at a purchase that a worker has taken.
   public nonisolated static let lease = Duration.seconds(300)

@@ -35,7 +35,9 @@ extension AuditEntry {
   }
 
   /// A changed endpoint, with the names of the members that have another value now.
-  static func changed(_ id: EndpointId, _ members: [String], of publisher: Int64) -> AuditEntry {
-    .endpoint(.changed, id, of: publisher) { $0.member("members", members.joined(separator: " ")) }
+  static func changed(
+    _ id: EndpointId, _ members: [String], of publisher: Int64, by person: String? = nil
+  ) -> AuditEntry {
+    .endpoint(.changed, id, of: publisher, by: person) { $0.member("members", members.joined(separator: " ")) }
   }
 }

@@ -33,6 +33,23 @@ extension DeliveryLedger {
     return delivery
   }
 
+  /// Writes a new event for one endpoint as ``test(_:at:)`` does, for a person at the console. The next sweep of a
+  /// notifier finds the delivery, and enqueues it. A second request with the same event changes nothing.
+  public func test(_ event: Event, at endpoint: EndpointId, by person: String) async throws {
+    try await postgres.transaction { transaction in
+      let past = try await transaction.query(PostgresQuery(.hasAttempts, [.id(event.id), .id(endpoint), .text("")]))
+      guard past.isEmpty else { return }
+      let begun = try await transaction.query([
+        Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint, by: person),
+      ])
+      guard begun[1].affected > 0 else { return }
+      let entry = AuditEntry.endpoint(.tested, endpoint, of: event.publisherId, by: person) {
+        $0.member("eventId", event.id)
+      }
+      _ = try await transaction.query(AuditEntry.insert([entry]))
+    }
+  }
+
   /// Begins another round of deliveries of an event to an endpoint, whatever came of earlier ones.
   ///
   /// - Parameter round: a new name.

@@ -7,13 +7,16 @@ extension WebhookEndpointStore {
   ///
   /// Other changes of the publisher's endpoints wait meanwhile, so no change undoes another.
   ///
-  /// - Parameter body: gets the endpoint and the ledger's time in milliseconds since 1970. If it throws, the store
-  ///   passes the error on, and nothing has changed.
+  /// - Parameters:
+  ///   - person: who does it at the console; `nil` for a token's request.
+  ///   - body: gets the endpoint and the ledger's time in milliseconds since 1970. If it throws, the store passes the
+  ///     error on, and nothing has changed.
   /// - Returns: the endpoint as it is now; `nil` when there is none.
   /// - Throws: ``UnreadableSecrets`` for a change of an endpoint whose secrets cannot be decrypted, unless it replaces
   ///   them.
   public func change(
-    _ publisher: Int64, _ id: EndpointId, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
+    _ publisher: Int64, _ id: EndpointId, by person: String? = nil,
+    _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws -> WebhookEndpoint? {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
@@ -26,7 +29,7 @@ extension WebhookEndpointStore {
       let keys = try await self.keysToStore(transaction)
       _ = try await transaction.query([
         PostgresQuery(.updateEndpoint, try row.parameters(publisher, keys)), self.raiseRevision(publisher),
-        AuditEntry.insert([.changed(id, differences, of: publisher)]),
+        AuditEntry.insert([.changed(id, differences, of: publisher, by: person)]),
       ])
       return row.endpoint
     }

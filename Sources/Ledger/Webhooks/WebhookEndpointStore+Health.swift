@@ -14,15 +14,19 @@ extension WebhookEndpointStore {
 
   /// Lets an endpoint get events again, for any reason that disabled it. The endpoint gets the whole time to recover.
   ///
-  /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint is not in the ledger.
+  /// - Parameters:
+  ///   - isConfigured: whether the endpoint is in the publisher's file. Such an endpoint is not in the ledger.
+  ///   - person: who does it at the console; `nil` for a token's request.
   /// - Returns: whether there is such an endpoint.
-  public func enable(_ publisher: Int64, _ id: EndpointId, isConfigured: Bool = false) async throws -> Bool {
+  public func enable(
+    _ publisher: Int64, _ id: EndpointId, isConfigured: Bool = false, by person: String? = nil
+  ) async throws -> Bool {
     try await changing(publisher) { transaction, _ in
       if !isConfigured { guard try await self.exists(publisher, id, transaction) else { return false } }
       let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.int64(publisher), .id(id)]))
       if rows.affected > 0 {
         _ = try await transaction.query([
-          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.enabled, id, of: publisher)]),
+          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.enabled, id, of: publisher, by: person)]),
         ])
       }
       return true
@@ -32,15 +36,16 @@ extension WebhookEndpointStore {
   /// Disables an endpoint at the publisher's request. An endpoint that is already disabled keeps its reason and its
   /// time.
   ///
+  /// - Parameter person: who does it at the console; `nil` for a token's request.
   /// - Returns: whether there is such an endpoint.
-  public func disable(_ publisher: Int64, _ id: EndpointId) async throws -> Bool {
+  public func disable(_ publisher: Int64, _ id: EndpointId, by person: String? = nil) async throws -> Bool {
     try await changing(publisher) { transaction, now in
       guard try await self.exists(publisher, id, transaction) else { return false }
       let disabled = EndpointHealth.Disabled(reason: .request, at: now)
       let rows = try await transaction.query(self.disabling(publisher, id, disabled))
       if rows.affected > 0 {
         _ = try await transaction.query([
-          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.disabled, id, of: publisher)]),
+          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.disabled, id, of: publisher, by: person)]),
         ])
       }
       return true

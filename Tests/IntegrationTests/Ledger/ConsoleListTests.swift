@@ -1,10 +1,11 @@
 import Domain
 import EventLoop
 import Fleets
-import Ledger
 import Postgres
 import ServerSupport
 import Testing
+
+@testable import Ledger
 
 /// The lists of the console, over a ledger.
 @Suite(.enabled(if: TestServers.current != nil, "\(TestServers.hint)"), .sharingServers)
@@ -84,15 +85,35 @@ struct ConsoleListTests {
 
   @Test func `a page of unclaimed purchases ends, and the next one goes on`() async throws {
     try await Given.with { ledger in
-      for number in 10..<23 { try await ledger.register("\(number)0", for: "ann") }
+      for number in 10..<23 { try await ledger.register("\(number)0", for: .nobody, endsIn: 0) }
       try await ledger.register("050", for: .nobody)
       let unclaimed = ConsoleUnclaimed(ledger.postgres)
       let first = try await unclaimed.purchases(
         of: 7, in: "Production", after: nil, now: Given.now, limit: 5, window: 1)
-      #expect(first.rows == [] && first.next == ConsolePlace(0, 7, "130"))
+      #expect(first.rows == [] && first.next == ConsolePlace((Given.now - Given.day) * 1000, 7, "130"))
       let second = try await unclaimed.purchases(
         of: 7, in: "Production", after: first.next, now: Given.now, limit: 5, window: 1)
       #expect(second.rows.map(\.key) == [Given.key("050")] && second.next == nil)
+    }
+  }
+
+  /// PostgreSQL may not sort here. So each list is in the order of its index.
+  @Test func `unclaimed purchases and notifications come from their own indexes`() async throws {
+    try await Given.with { ledger in
+      for (list, index, values) in [
+        (.listConsoleUnclaimed, "purchases_unclaimed", ["7", "'Production'", "1", "'x'", "5", "now()", "5"]),
+        (.listConsoleNewest, "notifications_page", ["'{7}'", "1", "7", "'x'", "5"]),
+      ] as [(PostgresStatement, String, [String])] {
+        let sql = values.enumerated().reduce(list.sql) { $0.replacing("$\($1.offset + 1)", with: $1.element) }
+        let plan = try await ledger.postgres.transaction { transaction in
+          for setting in ["sort", "seqscan", "bitmapscan", "incremental_sort"] {
+            _ = try await transaction.query(
+              PostgresQuery(PostgresStatement("forbid \(setting)", "SET LOCAL enable_\(setting) = off")))
+          }
+          return try await transaction.commit([PostgresQuery(PostgresStatement("explain \(index)", "EXPLAIN \(sql)"))])
+        }
+        #expect(plan.last?.contains { $0.text(0)?.contains("Index Scan using \(index)") == true } == true, "\(index)")
+      }
     }
   }
 

@@ -49,6 +49,11 @@ struct ConsoleTrafficReadingTests {
       #expect(states[1].medianMilliseconds == 12 && states[1].lastDeliveredAt == now - 2 * Self.minute)
       #expect(states[1].health.failingSince == now - Self.minute && states[1].health.disabled == nil)
       #expect(states[0] == ConsoleEndpoint.State())
+      let hours = try await endpoints.hours(of: 1, "main", within: .seconds(60))
+      #expect(hours.count == 24 && hours.map(\.made).reduce(0, +) == 4 && hours.last?.made == 4)
+      #expect(hours.last?.delivered == 3 && hours.last?.medianMilliseconds == 12 && hours[0].medianMilliseconds == nil)
+      #expect(zip(hours, hours.dropFirst()).allSatisfy { $1.start - $0.start == 60 * Self.minute })
+      #expect(try await endpoints.hours(of: 2, "main", within: .seconds(60)).allSatisfy { $0.made == 0 })
       // The fourth event waits for another attempt here, and all four wait for the first one there.
       let backlog = try await endpoints.backlog(of: 1, "main", within: .seconds(60))
       #expect(backlog == ConsoleEndpoint.Backlog(waiting: 1, oldest: 1_700_000_000_123))
@@ -114,6 +119,38 @@ struct ConsoleTrafficReadingTests {
     }
   }
 
+  @Test func `what a person does to an endpoint has the name in the audit, and a test comes once`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      let new = WebhookEndpoint(
+        id: "ep", url: "https://x.example", topics: ["t"], secrets: [.init(key: Array(repeating: 1, count: 32))])
+      _ = try await bench.endpoints.create(1, new)
+      for _ in 1...2 { #expect(try await bench.endpoints.disable(1, "ep", by: "ada")) }
+      #expect(try await bench.endpoints.health(1, ["ep"]).first?.disabled?.reason == .request)
+      for _ in 1...2 { #expect(try await bench.endpoints.enable(1, "ep", by: "ada")) }
+      #expect(try await !bench.endpoints.enable(2, "ep", by: "ada"))
+      let changed = try await bench.endpoints.change(1, "ep", by: "ada") { endpoint, now in
+        #expect(endpoint.rotate(to: Array(repeating: 2, count: 32), overlap: 0, now: now))
+      }
+      #expect(changed?.secrets.map(\.key.first) == [2])
+
+      let event = Event(testing: "ep", of: 1, id: "evt_test", traceparent: nil, now: unixMilliseconds())
+      for _ in 1...2 { try await bench.deliveries.test(event, at: "ep", by: "ada") }
+      #expect(try await bench.rows() == ["evt_test/ep//1"])
+      let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
+      #expect(found.map(\.eventId) == ["evt_test"] && found.map(\.endpointId) == ["ep"])
+      try await bench.end(try #require(found.first), .delivered)
+      // The form is sent again, later than its delivery.
+      try await bench.deliveries.test(event, at: "ep", by: "ada")
+      #expect(try await bench.rows() == [])
+      let audit = "SELECT action || ' ' || split_part(actor, ':', 2) FROM audit WHERE subject = 'ep' ORDER BY id"
+      #expect(
+        try await bench.ledger.texts(audit) == [
+          "endpoint.created ", "endpoint.disabled ada", "endpoint.enabled ada", "endpoint.changed ada",
+          "endpoint.tested ada",
+        ])
+    }
+  }
+
   @Test func `what a person recovers is found by the next sweep`() async throws {
     try await DeliveryLedgerTests.with { (bench) async throws in
       let delivery = try await bench.event()
@@ -161,8 +198,7 @@ struct ConsoleTrafficReadingTests {
       {
         try await all { place in
           try await reader.page(
-            choice, of: publishers, after: place, limit: limit, now: unixMilliseconds(),
-            until: .now + .seconds(60))
+            choice, of: publishers, after: place, limit: limit, until: .now + .seconds(60))
         }.map { $0.map(\.uuid) }
       }
       let both = try await pages([8, 7])
@@ -176,8 +212,7 @@ struct ConsoleTrafficReadingTests {
       for number in [Int64.min, -1, .max] {
         for choice in ConsoleNotifications.Choice.allCases {
           _ = try await reader.page(
-            choice, of: [7], after: ConsolePlace(number, 7, "x"), limit: 2, now: unixMilliseconds(),
-            until: .now + .seconds(60))
+            choice, of: [7], after: ConsolePlace(number, 7, "x"), limit: 2, until: .now + .seconds(60))
         }
       }
     }
@@ -198,7 +233,7 @@ struct ConsoleTrafficReadingTests {
       let reader = ConsoleNotifications(ledger)
       func page(_ choice: ConsoleNotifications.Choice) async throws -> [ConsoleNotification] {
         try await reader.page(
-          choice, of: [7], after: nil, limit: 50, now: unixMilliseconds(), until: .now + .seconds(60)
+          choice, of: [7], after: nil, limit: 50, until: .now + .seconds(60)
         ).rows
       }
       let rows = try await page(.all)

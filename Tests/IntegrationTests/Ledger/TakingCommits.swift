@@ -61,3 +61,11 @@ extension NotificationStore {
     return (finished.takeTold().takeEvents(), told, stored, cut)
   }
 }
+
+extension Optional where Wrapped == FinalizedSynchronization {
+  /// The result with its events; `nil` if nothing was committed.
+  consuming func taken() -> Finalized? {
+    guard let finalized = self else { return nil }
+    return finalized.taken()
+  }
+}

@@ -2,8 +2,8 @@
 
     walk_pages.py FOLDER
 
-FOLDER gets pictures and the pages' HTML. CONSOLE_URL, CONSOLE_USER, CONSOLE_PASSWORD, CONSOLE_VIEWER, CUSTOMER_PATH
-and SHOWN_PATH say where, as whom, and whose pages. Each mistake is a line on standard error.
+FOLDER gets pictures and the pages' HTML. CONSOLE_URL, CONSOLE_USER, CONSOLE_PASSWORD, CONSOLE_VIEWER, CUSTOMER_PATH,
+SHOWN_PATH and ENDPOINT_PATH say where, as whom, and whose pages. Each mistake is a line on standard error.
 """
 import base64
 import json
@@ -19,8 +19,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN = (os.environ[name] for name in (
-    "CONSOLE_URL", "CONSOLE_USER", "CONSOLE_PASSWORD", "CONSOLE_VIEWER", "CUSTOMER_PATH", "SHOWN_PATH"))
+URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN, ENDPOINT = (os.environ[name] for name in (
+    "CONSOLE_URL", "CONSOLE_USER", "CONSOLE_PASSWORD", "CONSOLE_VIEWER", "CUSTOMER_PATH", "SHOWN_PATH",
+    "ENDPOINT_PATH"))
 AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 # The widths from a small telephone to a large screen.
 WIDTHS = (360, 1280, 2560)
@@ -174,6 +175,90 @@ class Walk:
             self.note("order", "does not lead to the purchase that is known")
         self.judge("order")
 
+    def endpoint(self):
+        """Tests an endpoint, disables and enables it, and rotates its secret."""
+        self.begin(ENDPOINT, "test", "Send a test event?")
+        self.confirm("the test's event opens", lambda: "/events/" in self.driver.current_url)
+        self.judge("test-event")
+        self.begin(ENDPOINT, "disable", "Disable the endpoint?")
+        self.confirm("the endpoint is disabled", lambda: "Gets nothing" in self.driver.page_source)
+        self.judge("endpoint-disabled")
+        self.begin(ENDPOINT, "enable", "Enable the endpoint?")
+        self.confirm("the endpoint is enabled", lambda: self.driver.current_url == URL + ENDPOINT)
+        if "Gets nothing" in self.driver.page_source:
+            self.note("endpoint", "stays disabled")
+        self.judge("endpoint-enabled")
+        self.begin(ENDPOINT, "rotate", "Rotate the secret?")
+        self.confirm("the new secret is shown", lambda: "The new secret" in self.driver.title)
+        if "whsec_" not in self.driver.find_element(By.TAG_NAME, "main").text:
+            self.note("endpoint", "does not show its new secret")
+        self.judge("new-secret")
+
+    def transfer(self):
+        """Gives a purchase to another customer and back, and lets Apple be asked about it."""
+        self.go(SHOWN)
+        links = self.driver.find_elements(By.CSS_SELECTOR, "main td a[href*='/purchases/']")
+        # The one that gives access: only such a purchase moves.
+        good = [link for link in links
+                if link.find_elements(By.XPATH, "./ancestor::tr//span[contains(@class, 'good')]")]
+        if not good:
+            return self.note("transfer", "finds no purchase that gives access")
+        purchase = good[0].get_attribute("href").removeprefix(URL)
+        self.begin(purchase, "transfer", "Transfer the purchase", "transfer-question")
+        self.give("nobody-has-this-id")
+        self.wait("an unknown customer is refused", lambda: "Not done." in self.driver.page_source)
+        self.judge("transfer-refused")
+        for customer in (CUSTOMER, SHOWN):
+            name = customer.rpartition("/")[2]
+            self.begin(purchase, "transfer", "Transfer the purchase", judges=False)
+            self.give(name)
+            self.wait("the preview comes", lambda: "Transfer the purchase?" in self.driver.title)
+            self.judge(f"transfer-preview-{name}")
+            self.confirm("the purchase is transferred", lambda: self.driver.current_url == URL + purchase)
+            if name not in self.driver.find_element(By.TAG_NAME, "dl").text:
+                self.note("transfer", f"has not given the purchase to {name}")
+        self.judge("transferred")
+        self.begin(purchase, "check", "Synchronize it again?")
+        self.confirm("the purchase opens", lambda: self.driver.current_url == URL + purchase)
+        self.wait("a worker has looked at it", lambda: self.seen("A worker looked at it last"))
+        self.judge("synchronized-again")
+
+    def seen(self, words):
+        """Loads the page again; says whether it has the words."""
+        self.driver.refresh()
+        return words in self.driver.page_source
+
+    def begin(self, page, action, title, name=None, judges=True):
+        """Presses the button of an action on a page, and looks at the preview."""
+        self.go(page)
+        self.press(f"form[action$='{page}/{action}'] button")
+        self.wait(f"{title} comes", lambda: self.driver.title.startswith(title))
+        if judges:
+            self.judge(name or f"{action}-preview")
+
+    def confirm(self, what, condition):
+        self.press("form.confirm button")
+        self.wait(what, condition)
+
+    def give(self, customer):
+        field = self.driver.find_element(By.ID, "to")
+        field.clear()
+        field.send_keys(customer)
+        self.press("form.confirm button")
+
+    def write(self):
+        """Writes a note about the customer who was shown."""
+        self.go(SHOWN)
+        self.driver.find_element(By.XPATH, "//summary[contains(., 'Write a note')]").click()
+        self.driver.find_element(By.ID, "text").send_keys("called twice\nabout <u>Friday</u>")
+        self.press("form[action$='/notes'] button")
+        self.wait("the preview comes", lambda: "Keep the note?" in self.driver.title)
+        self.judge("note-preview")
+        self.confirm("the note is kept", lambda: self.driver.current_url == URL + SHOWN)
+        if "about <u>Friday" not in self.driver.find_element(By.TAG_NAME, "main").text:
+            self.note("note", "is not shown in the timeline")
+        self.judge("noted")
+
     def release(self):
         """Releases a purchase of the customer who was shown, and erases the customer."""
         self.go(SHOWN)
@@ -281,6 +366,9 @@ class Walk:
         self.grant()
         self.lists("at-first")
         self.traffic()
+        self.endpoint()
+        self.transfer()
+        self.write()
         self.release()
         self.lists("after-a-release")
         self.go("/customers/1001/nobody-has-this-id")
