@@ -142,7 +142,7 @@ let package = Package(
       "Console", "Console",
       [
         "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP2", "HTTPServer", "JSON", "Ledger", "Observability", "Postgres", "Redis", "Service",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Observability", "Postgres", "Redis", "Service",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -246,8 +246,7 @@ let package = Package(
       "ConsoleTests",
       [
         "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport", "EventLoop",
-        "Formats",
-        "HTTPServer", "Ledger", "RoleSupport", "Service", "TestSupport",
+        "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),

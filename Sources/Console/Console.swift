@@ -35,21 +35,28 @@ public final class Console: Role {
       settings.appStore, apple, CallBudgets(redis.client, prefix: settings.redis.prefix),
       SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple), context.metrics, context.log,
       now: context.now)
+    let signIn = try SignIn(context, people, sessions, ledger.postgres)
+    let provider = people.openID.map { OpenIDProvider($0, context.log) }
     let api = ConsoleAPI(
-      context, health, try SignIn(context, people, sessions, ledger.postgres), ledger.postgres, orders,
+      context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres, orders,
       redis.client, ConsoleMetrics(context.metrics))
-    services = ServiceGroup([
-      // It stops last, and sends the last spans.
-      TraceExporter(context), ServiceAdapter(stop: { _ in apple.close() }), ledger, redis, ledger.schema, people.chore,
-      context.clockChore { try await redis.client.time() },
-      // The server listens when everything is there, and is the first to stop.
-      ConsoleServer(context, api),
-    ])
+    let calls = ServiceAdapter(stop: { _ in
+      apple.close()
+      provider?.close()
+    })
+    // The exporter stops last, and sends the last spans.
+    let first: [any RoleService] = [TraceExporter(context), calls, ledger, redis, ledger.schema] + people.chores
+    services = ServiceGroup(
+      first + [
+        context.clockChore { try await redis.client.time() },
+        // The server listens when everything is there, and is the first to stop.
+        ConsoleServer(context, api),
+      ])
   }
 
   public func start() async throws { try await services.start() }
 
-  public func refresh() { people.chore.lookNow() }
+  public func refresh() { people.lookNow() }
 
   public func stop(grace: Duration) async { await services.stop(within: grace) }
 }

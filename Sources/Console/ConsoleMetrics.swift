@@ -6,6 +6,7 @@ import Observability
 struct ConsoleMetrics {
   let requests: Counter
   let signIns: Counter
+  let openIDSignIns: Counter
 
   init(_ metrics: Metrics) {
     requests = metrics.counter(
@@ -13,5 +14,9 @@ struct ConsoleMetrics {
     signIns = metrics.counter(
       "countersign_console_sign_ins_total", "Attempts to sign in to the console, by result.", labels: ["result"],
       known: SignIn.Answer.labels.map { [$0] })
+    openIDSignIns = metrics.counter(
+      "countersign_console_openid_sign_ins_total",
+      "Attempts to sign in to the console with the provider of OpenID Connect, by result.", labels: ["result"],
+      known: OpenIDSignIn.Answer.labels.map { [$0] })
   }
 }

@@ -111,9 +111,13 @@ enum ConsoleStyle {
     summary { cursor: pointer; }
     pre { overflow-x: auto; margin: .5rem 0; }
     .door { max-width: 24rem; padding-top: 12vh; }
-    .door form { display: grid; gap: .5rem; margin-top: 1.25rem; }
+    .door form { display: grid; gap: .5rem; margin-top: .5rem; }
     .door label { font-size: .88rem; font-weight: 550; margin-top: .4rem; }
     .door button { margin-top: .8rem; }
+    .way {
+      display: block; margin-top: 1.25rem; padding: .4rem .9rem; text-align: center; font-weight: 550;
+      text-decoration: none; background: var(--card); border: 1px solid var(--edge); border-radius: 6px;
+    }
     .fields { display: grid; gap: .75rem 1rem; margin: .75rem 0 .4rem; align-items: end;
       grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
     .fields label { font-size: .88rem; font-weight: 550; }

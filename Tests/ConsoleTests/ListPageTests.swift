@@ -23,10 +23,7 @@ struct ListPageTests {
 
   private static func people(_ names: [(String, String)]) throws -> ConsolePeople {
     let lines = try names.map { name, publishers in
-      ConsolePerson(
-        name: name, role: .support, publishers: try #require(SeenPublishers(publishers)),
-        password: try Scrypt(of: "x", logN: 10)
-      ).line
+      ConsolePerson.line(name, .support, try #require(SeenPublishers(publishers)), try Scrypt(of: "x", logN: 10))
     }
     return ConsolePeople(lines.joined(separator: "\n"))
   }

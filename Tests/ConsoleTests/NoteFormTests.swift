@@ -59,9 +59,8 @@ struct NoteFormTests {
 
   @Test func `support reads the names of colleagues only`() throws {
     let password = try Scrypt.ofNobody()
-    let colleague = ConsolePerson(
-      name: "bob", role: .support, publishers: try #require(SeenPublishers("7")), password: password)
-    let people = ConsolePeople(colleague.line)
+    let people = ConsolePeople(
+      ConsolePerson.line("bob", .support, try #require(SeenPublishers("7")), password))
     func name(_ writer: String, to role: ConsoleRole) -> String? {
       let reader = ConsolePerson(name: "ada", role: role, publishers: .all, password: password)
       return AuditNames(reader: reader, people: people).name(ofPerson: writer, at: 7)

@@ -53,7 +53,7 @@ struct PeopleFileTests {
   }
 
   @Test func `a console starts with mistakes, and not without the file`() throws {
-    #expect(throws: PeopleFile.Unusable.self) { try PeopleFile(try context()) }
+    #expect(throws: UnusableFile.self) { try PeopleFile(try context()) }
     try folder.write("", to: "users")
     #expect(try PeopleFile(try context()).people.count == 0)
   }

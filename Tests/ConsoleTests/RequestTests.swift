@@ -32,6 +32,8 @@ struct RequestTests {
       (["customers.json", "7", "42"], .page(.customer(CustomerKey(publisherId: 7, id: "42")), isJSON: true)),
       (["customers", "x", "42"], nil), (["customers", "7"], nil), (["customers", "7", ""], nil),
       (["purchases", "7", "Production"], nil), (["sign-in.json"], nil), (["sign-out"], .signOut), (["other"], nil),
+      (["sign-in", "openid"], .openID), (["sign-in", "openid", "return"], .openIDReturn), (["sign-in", "other"], nil),
+      (["sign-in.json", "openid"], nil), (["sign-in", "openid", "other"], nil),
       (["customers", "7", "~.."], .page(.customer(CustomerKey(publisherId: 7, id: "..")), isJSON: false)),
       (["customers", "7", "~~a"], .page(.customer(CustomerKey(publisherId: 7, id: "~a")), isJSON: false)),
       (["customers", "7", "a\u{0}"], nil), (["purchases", "7", "Production", "1\u{0}"], nil),

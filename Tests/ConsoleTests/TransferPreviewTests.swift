@@ -68,6 +68,7 @@ struct TransferPreviewTests {
     #expect(page.contains(#"action="/c/purchases/7/Production/100/transfer""#) && !page.contains("<ben>"))
     #expect(page.contains(#"name="to" value="&lt;ben&gt;""#) && page.contains(#"name="id" value="0123""#))
     #expect(page.contains(#"name="subscriptionId" value="1801""#) && page.contains("Premium &amp; more"))
+    #expect(page.contains("name=\"seen\" value=\"\(Self.now)\"") && page.contains(#"name="transactionId" value="#))
     #expect(page.contains("access, by a purchase, until ") && !page.contains("Not done") && !page.contains("New here"))
     #expect(try Self.preview(isKnown: false, "Somebody else").html.contains("New here"))
     #expect(try Self.preview(isKnown: false, "Somebody else").html.contains("Somebody else"))

@@ -310,7 +310,8 @@ struct ConsoleTests {
       #expect(asked.status == 200 && asked.text.contains("Transfer the purchase?"), "\(asked.text)")
       #expect(asked.text.contains("Whose access changes"))
       #expect(try await support.get("/customers/1001/7").text.contains("Has access"))
-      var fields = confirm + [(name: "to", value: "8"), (name: "id", value: try hidden("id", asked.text))]
+      var fields = confirm + [(name: "to", value: "8")]
+      for name in ["id", "transactionId", "seen"] { fields.append((name: name, value: try hidden(name, asked.text))) }
       let stale = try await ada.post(transfer, fields + [(name: "subscriptionId", value: "999999")])
       #expect(stale.status == 409 && stale.text.contains("changed its owner meanwhile"), "\(stale.text)")
       fields.append((name: "subscriptionId", value: try hidden("subscriptionId", asked.text)))

@@ -16,6 +16,7 @@ from development.generated_clients import PYTHON as GENERATORS
 from development.grafana.evaluation import evaluate
 from development.lanes import record, run_lanes
 from development.lines import check_lines, is_script
+from development.oidc import PYTHON as OPENID_PYTHON
 from development.pods import Pods
 from development.scaling import scale
 from development.traces import PYTHON as OTLP_PYTHON
@@ -183,6 +184,9 @@ def test(arguments, parts):
             PYTHON.prepare()
             GENERATORS.prepare()
             OTLP_PYTHON.prepare()
+            OPENID_PYTHON.prepare()
+    elif any("OpenID" in word for word in arguments):
+        OPENID_PYTHON.prepare()
     if only_browser:
         browsers.prepare()
     if is_whole or only_chart:

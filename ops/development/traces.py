@@ -49,6 +49,7 @@ class Collector:
 
     def __exit__(self, *_):
         self.server.shutdown()
+        self.server.server_close()
         for name in ("URL", "RATIO"):
             del os.environ[f"COUNTERSIGN_TRACES_{name}"]
 

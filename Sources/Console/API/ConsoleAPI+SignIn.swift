@@ -1,26 +1,34 @@
+import Configuration
 import HTTPServer
 import Observability
 
 extension ConsoleAPI {
   func signInPage(_ request: HTTPServerRequest) -> HTTPServerResponse {
-    ConsoleAnswer.page(200, SignInPage(prefix: prefix, next: request.query("next") ?? "").html)
+    ConsoleAnswer.page(200, signInPage(next: request.query("next") ?? "").html)
+  }
+
+  /// The page with the ways to sign in that the configuration has.
+  func signInPage(next: String, name: String = "") -> SignInPage {
+    SignInPage(
+      prefix: prefix, next: next, name: name, takesPasswords: signIn.takesPasswords, provider: openID?.settings.host)
   }
 
   func signOut(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
     if let token = cookie.token(of: request) { try await signIn.signOut(token) }
-    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"]).address, cookie: cookie.header(nil))
+    return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"]).address, cookies: [cookie.header(nil)])
   }
 
   func signIn(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    guard signIn.takesPasswords else { return ConsoleAnswer.text(404, "Nobody signs in with a password here.") }
     guard let form = FormBody(request.body), let name = form["name"], let password = form["password"],
       name.utf8.count <= 100, password.utf8.count <= PasswordLine.lengths.upperBound
     else { return ConsoleAnswer.text(400, "The form is not complete. Open the page, and send it again.") }
     let answer = try await signIn.signIn(name, password, from: AddressGroup(request.origin.client).text)
     metrics.signIns.count(answer.label)
-    var page = SignInPage(prefix: prefix, next: form["next"] ?? "", name: name)
+    var page = signInPage(next: form["next"] ?? "", name: name)
     switch answer {
     case .signedIn(let token):
-      return ConsoleAnswer.seeOther(Self.destination(page.next, prefix), cookie: cookie.header(token))
+      return ConsoleAnswer.seeOther(Self.destination(page.next, prefix), cookies: [cookie.header(token)])
     case .refused:
       page.mistake = "Name or password is wrong."
       return ConsoleAnswer.page(401, page.html)

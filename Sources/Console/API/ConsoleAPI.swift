@@ -16,6 +16,8 @@ final class ConsoleAPI {
   let context: RoleContext
   private let health: HealthEndpoints
   let signIn: SignIn
+  /// `nil` if no provider is named.
+  let openID: OpenIDSignIn?
   let postgres: PostgresClient
   let holdings: Holdings
   let orders: OrderLookups
@@ -35,11 +37,11 @@ final class ConsoleAPI {
   let cookie: SessionCookie
 
   init(
-    _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ postgres: PostgresClient,
-    _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics
+    _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ openID: OpenIDSignIn?,
+    _ postgres: PostgresClient, _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics
   ) {
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.orders, self.metrics) = (orders, metrics)
+    (self.openID, self.orders, self.metrics) = (openID, orders, metrics)
     let keys = context.settings.redis.prefix
     copies = CustomerCopies(redis, prefix: keys)
     pacing = EndpointPacing(redis, prefix: keys)
@@ -106,6 +108,8 @@ final class ConsoleAPI {
     case .style: return ConsoleAnswer.style()
     case .signIn: return request.method == "POST" ? try await signIn(request) : signInPage(request)
     case .signOut: return try await signOut(request)
+    case .openID: return try await beginOpenID(request)
+    case .openIDReturn: return try await endOpenID(request)
     case .page(let page, let isJSON):
       guard let person = try await person(of: request) else {
         return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))

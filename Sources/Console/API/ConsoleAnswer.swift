@@ -38,10 +38,9 @@ enum ConsoleAnswer {
     return response
   }
 
-  /// Sends the browser to another page of the console.
-  static func seeOther(_ address: String, cookie: String? = nil) -> HTTPServerResponse {
-    HTTPServerResponse(
-      status: 303, headers: headers + [("Location", address)] + (cookie.map { [("Set-Cookie", $0)] } ?? []))
+  /// Sends the browser to another page of the console, or to the provider.
+  static func seeOther(_ address: String, cookies: [String] = []) -> HTTPServerResponse {
+    HTTPServerResponse(status: 303, headers: headers + [("Location", address)] + cookies.map { ("Set-Cookie", $0) })
   }
 
   private static func answer(

@@ -1,3 +1,4 @@
+import Configuration
 import Domain
 
 /// Every address of the console.
@@ -8,6 +9,9 @@ enum ConsoleRoute: Equatable {
   case order
   case signIn
   case signOut
+  /// The way to the provider, and the way back.
+  case openID
+  case openIDReturn
   case style
 
   /// What only somebody with a session sees.
@@ -100,6 +104,8 @@ enum ConsoleRoute: Equatable {
       self = .page(.list(list), isJSON: isJSON)
     case ("orders", 1) where !isJSON: self = .order
     case ("sign-in", 1) where !isJSON: self = .signIn
+    case ("sign-in", 2) where ids == ["openid"] && !isJSON: self = .openID
+    case ("sign-in", 3) where path == OpenIDSettings.returnPath: self = .openIDReturn
     case ("sign-out", 1) where !isJSON: self = .signOut
     case ("style.css", 1) where !isJSON: self = .style
     default: return nil
@@ -159,6 +165,8 @@ enum ConsoleRoute: Equatable {
     case .order: "order"
     case .signIn: "signIn"
     case .signOut: "signOut"
+    case .openID: "openId"
+    case .openIDReturn: "openIdReturn"
     case .style: "style"
     }
   }
@@ -167,6 +175,8 @@ enum ConsoleRoute: Equatable {
   var methods: [String] {
     switch self {
     case .page, .style: ["GET", "HEAD"]
+    // A HEAD would cost what a GET does.
+    case .openID, .openIDReturn: ["GET"]
     case .signIn: ["GET", "HEAD", "POST"]
     case .signOut, .action, .order: ["POST"]
     }

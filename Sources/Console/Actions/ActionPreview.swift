@@ -35,7 +35,7 @@ struct ActionPreview {
         .element(.p, [.class("above")], [.text(above)]), .element(.h1, [], [.text(title)]), .refusal(refusal),
         .element(.div, [.class("verdict")], [.facts(facts), .p(.text(words), class: "none")]),
         .confirm(action, fields, asking: asking, step: step, button: button, back: back),
-        .p(.text(note), class: "none"),
+        note.isEmpty ? .nothing : .p(.text(note), class: "none"),
       ])
   }
 }

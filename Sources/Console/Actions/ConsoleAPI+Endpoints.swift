@@ -162,19 +162,17 @@ extension ConsoleAPI {
     _ endpoint: ConsoleEndpoint, _ body: FormBody, _ isConfirmed: Bool, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
     let (key, view) = (endpoint.key, reader.view)
-    let text = isConfirmed ? body["event"] ?? "" : "evt_" + Hex.encode(try secureRandomBytes(16))
-    guard text.utf8.count == 36, text.hasPrefix("evt_"),
-      text.utf8.dropFirst(4).allSatisfy({ $0.isASCIILetterOrDigit })
-    else { return reader.malformed }
+    let token = isConfirmed ? body["token"] ?? "" : Hex.encode(try secureRandomBytes(16))
+    guard token.utf8.count == 32 else { return reader.malformed }
     let event = Event(
-      testing: key.id, of: key.publisherId, id: EventId(text), traceparent: TraceParent().description,
-      now: context.now())
+      testing: key.id, of: key.publisherId, id: Event.id(ofTest: token, at: key.id, of: key.publisherId),
+      traceparent: TraceParent().description, now: context.now())
     let preview = ActionPreview(
       view: view, title: "Send a test event?", above: above(key), facts: facts(endpoint, view),
       words:
         "A notifier sends it within a minute, to this endpoint only. It tells nothing about anybody. Its page shows "
         + "what the endpoint answers.",
-      action: view.link(to: .test, key), fields: [("event", text)], button: "Send the test event",
+      action: view.link(to: .test, key), fields: [("token", token)], button: "Send the test event",
       back: view.link(to: key))
     guard isConfirmed else { return page(preview) }
     do {

@@ -8,8 +8,9 @@ import Service
 
 /// Gives a purchase to another customer: the commit of the API's transfers, with the person's name in the audit log.
 ///
-/// The form names the period of ownership that the person saw, and the synchronization that it makes. So it never takes
-/// a purchase from its next owner, and it happens once.
+/// The form names what the person saw: the period of ownership, the deciding transaction and the time. And it names the
+/// synchronization that it makes. So it never takes a purchase from its next owner, brings back nobody who was erased
+/// after the preview, and happens once.
 extension ConsoleAPI {
   func transfer(
     _ key: PurchaseKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
@@ -26,6 +27,8 @@ extension ConsoleAPI {
         409, "Not done", "The publisher is migrating from another system, and transfers nothing meanwhile.")
     }
     guard !text.isEmpty else { return question(200, nil) }
+    // Before the customer is looked for: an erasure after that must count.
+    let now = context.now()
     let target = key.customer(CustomerId(text))
     guard target.id.isValid, !text.utf8.contains(0) else {
       return question(400, "A customer's id has 1 to \(CustomerId.longest) bytes.")
@@ -44,14 +47,21 @@ extension ConsoleAPI {
       if let refusal = preview.decision.refusal { return question(409, refusal) }
       return ConsoleAnswer.page(200, preview.html)
     }
+    guard let seen = body["seen"].flatMap({ Int64($0) }), let transaction = body["transactionId"] else {
+      return reader.malformed
+    }
+    guard transaction.exact == purchase.deciding.transactionId.text.exact else {
+      preview.refusal = "Apple has told something new about the purchase. Look at both sides again."
+      return ConsoleAnswer.page(409, preview.html)
+    }
     let job = Job(
       synchronizationId: SynchronizationId(id), publisherId: key.publisherId, customerId: target.id,
-      transactionId: purchase.deciding.transactionId, kind: .transfer, registeredAt: context.now(),
+      transactionId: purchase.deciding.transactionId, kind: .transfer, registeredAt: min(now, seen),
       traceparent: TraceParent().description)
     do {
       let made = try await PurchaseTransfer(postgres).transfer(
         key, by: job, publisher: publisher, subscriptionId: body["subscriptionId"].flatMap { Int64($0) },
-        person: view.person.name, now: context.now())
+        person: view.person.name, now: now)
       guard let made else {
         preview.refusal = "The purchase changed its owner meanwhile. Look at both sides again before you transfer it."
         return ConsoleAnswer.page(409, preview.html)

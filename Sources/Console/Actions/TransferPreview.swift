@@ -103,7 +103,10 @@ struct TransferPreview {
           ]),
         .confirm(
           view.link(toTransferOf: purchase.key),
-          [("to", to.customer.id.text), ("id", id), ("subscriptionId", Self.text(purchase.owner))],
+          [
+            ("to", to.customer.id.text), ("id", id), ("subscriptionId", Self.text(purchase.owner)),
+            ("transactionId", purchase.deciding.transactionId.text), ("seen", "\(view.now)"),
+          ],
           button: "Transfer the purchase", back: view.link(to: purchase.key)),
         .p(.text(ActionPreview.noteOfAccess), class: "none"),
       ])

@@ -1,9 +1,11 @@
+import Formats
 import Ledger
 
 /// Whose names of the audit log somebody reads.
 ///
-/// A viewer reads none of people. Support reads those of colleagues: who may see the publisher at the console. Other
-/// names are those of people who run the fleet, and only operators read them.
+/// A viewer reads none of people. Support reads its own, and those of colleagues: who may see the publisher, by the
+/// file of users. Other names are those of people who run the fleet, or who signed in with the provider, and only
+/// operators read them.
 struct AuditNames {
   let reader: ConsolePerson
   let people: ConsolePeople
@@ -18,7 +20,9 @@ struct AuditNames {
   func name(ofPerson name: String, at publisher: Int64) -> String? {
     switch reader.role {
     case .operator: return name
-    case .support: return people[name]?.sees(publisher) ?? false ? name : nil
+    case .support:
+      let isColleague = people[name]?.sees(publisher) ?? false
+      return isColleague || name.exact == reader.name.exact ? name : nil
     case .viewer: return nil
     }
   }

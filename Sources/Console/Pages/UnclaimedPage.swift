@@ -24,7 +24,8 @@ struct UnclaimedPage {
           chosen: question.filters["environment"] ?? "")
       ], table: found.rows.isEmpty ? nil : table,
       empty: "Each purchase has an owner, or is over. A purchase comes here when Apple tells about it and no app does.",
-      soFar: "The \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked through are "
+      soFar:
+        "The \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked through are "
         + "over. Go on with the next page.")
   }
 
@@ -35,7 +36,8 @@ struct UnclaimedPage {
         ["Last paid", "Bought", "Paid until", "Product", "Price", "Purchase", "Owner before"],
         found.rows.map { purchase in
           [
-            view.time(purchase.paidAt), view.time(purchase.boughtAt), view.time(purchase.expiresAt, otherwise: "no end"),
+            view.time(purchase.paidAt), view.time(purchase.boughtAt),
+            view.time(purchase.expiresAt, otherwise: "no end"),
             .text(purchase.productId.text), .text(PurchasePage.price(purchase.price, purchase.currency)),
             view.purchase(purchase.key),
             .span(purchase.hadOwner ? "released, or erased" : "nobody", class: "none"),

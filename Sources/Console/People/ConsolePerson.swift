@@ -22,21 +22,23 @@ enum ConsoleRole: String, Sendable, CaseIterable {
   var erases: Bool { self == .operator }
 }
 
-/// A person who may sign in: a line of the file of users.
+/// A person who may sign in: by a line of the file of users, or with an account at the provider.
 struct ConsolePerson: Sendable, Equatable {
   let name: String
   let role: ConsoleRole
   let publishers: SeenPublishers
-  let password: Scrypt
+  /// `nil` for somebody whom the provider knows.
+  let password: Scrypt?
+  /// Tells the line that lets the person in from every other one. A session is bound to it.
+  let lineSHA256: String
 
   /// Whether the person may see a publisher's data.
   func sees(_ publisher: Int64) -> Bool { publishers.contains(publisher) }
 
   /// The line of the file: name, role, publishers and the hash of the password, with a space between each two.
-  var line: String { "\(name) \(role.rawValue) \(publishers.text) \(password.text)" }
-
-  /// Tells this line from every other one. A session is bound to it.
-  var lineSHA256: String { Hex.encode(SHA256.hash(Array(line.utf8))) }
+  static func line(_ name: String, _ role: ConsoleRole, _ publishers: SeenPublishers, _ password: Scrypt) -> String {
+    "\(name) \(role.rawValue) \(publishers.text) \(password.text)"
+  }
 
   /// What a line must look like.
   static let form = "NAME ROLE PUBLISHERS HASH, as `countersign console-password` prints it"
@@ -52,6 +54,13 @@ struct ConsolePerson: Sendable, Equatable {
 
   init(name: String, role: ConsoleRole, publishers: SeenPublishers, password: Scrypt) {
     (self.name, self.role, self.publishers, self.password) = (name, role, publishers, password)
+    lineSHA256 = Hex.encode(SHA256.hash(Array(Self.line(name, role, publishers, password).utf8)))
+  }
+
+  /// Creates somebody without a password.
+  init(name: String, role: ConsoleRole, publishers: SeenPublishers, lineSHA256: String) {
+    (self.name, self.role, self.publishers, self.lineSHA256) = (name, role, publishers, lineSHA256)
+    password = nil
   }
 
   /// Whether a text can name a person: 1 to 100 printable ASCII characters without a space, such as an e-mail address.

@@ -23,6 +23,6 @@ public enum PasswordLine {
       lengths.contains(password.utf8.count)
     else { return nil }
     let hash = try Scrypt(of: password)
-    return ConsolePerson(name: name, role: role, publishers: seen, password: hash).line
+    return ConsolePerson.line(name, role, seen, hash)
   }
 }

@@ -39,7 +39,10 @@ final class SignIn {
     nobody = try Scrypt.ofNobody()
   }
 
-  /// The people of the file, as it is now.
+  /// Whether anybody may sign in with a password.
+  var takesPasswords: Bool { people.hasPasswords }
+
+  /// The people of the file of users, as it is now.
   var present: ConsolePeople { people.people }
 
   /// What becomes of a sign-in.
@@ -81,14 +84,22 @@ final class SignIn {
     }
     guard let isRight else { return .busy }
     guard let person, isRight else {
-      let refusals = try await sessions.count(Self.digest("refused"), within: Self.window)
-      try await note("console.refused", person, isNoted: refusals <= Self.mostNotedRefusals)
+      try await refuse(Self.entry("console.refused", person))
       return .refused
     }
+    let answer = try await begin(person)
+    if case .signedIn = answer { try await sessions.forgetAttempts(own) }
+    return answer
+  }
+
+  /// Begins a session of somebody who has proven who it is. The ledger's audit log notes it before.
+  ///
+  /// - Throws: `RedisError`, `PostgresError`, `CryptoError`.
+  func begin(_ person: ConsolePerson) async throws -> Answer {
+    let name = person.name
     let signIns = try await sessions.count(Self.digest("signed in \(name)"), within: Self.window)
     guard signIns <= Self.mostSignIns else { return .tooOften }
-    try await note("console.signedIn", person)
-    try await sessions.forgetAttempts(own)
+    try await note(Self.entry("console.signedIn", person))
     let token = Base64URL.encode(try secureRandomBytes(32))
     let now = context.now()
     let session = ConsoleSession(name: name, lineSHA256: person.lineSHA256, startedAt: now, usedAt: now)
@@ -105,7 +116,8 @@ final class SignIn {
     let digest = Self.digest(token)
     guard var session = try await sessions.session(digest) else { return nil }
     let now = context.now()
-    guard let person = Self.person(session, people.people), left(session, now) > .zero else {
+    guard let person = Self.person(session, people.people, people.roles, people.openID), left(session, now) > .zero
+    else {
       try await sessions.end(digest)
       return nil
     }
@@ -117,10 +129,14 @@ final class SignIn {
     return person
   }
 
-  /// Who has a session, as the file of users is now; `nil` if the person's line is gone or another one.
-  nonisolated static func person(_ session: ConsoleSession, _ people: ConsolePeople) -> ConsolePerson? {
-    guard let person = people[session.name], person.lineSHA256 == session.lineSHA256 else { return nil }
-    return person
+  /// Who has a session, as the files are now; `nil` if the line that lets the person in is gone or another one.
+  nonisolated static func person(
+    _ session: ConsoleSession, _ people: ConsolePeople, _ roles: OpenIDRoles? = nil, _ settings: OpenIDSettings? = nil
+  ) -> ConsolePerson? {
+    // A name belongs to one way of signing in: with a password, if the file of users has it.
+    if let person = people[session.name] { return person.lineSHA256 == session.lineSHA256 ? person : nil }
+    guard let roles, let settings, !people.hasTaken(session.name) else { return nil }
+    return roles.person(session.name, session.lineSHA256, settings)
   }
 
   /// Ends the session of a token.
@@ -133,19 +149,37 @@ final class SignIn {
     return session.left(at: now, idle: settings.idleTimeout, longest: settings.sessionTimeout)
   }
 
-  /// Writes one entry, however many publishers the person may see.
+  /// Notes a refusal, if there were not too many of them. If there were, the ledger is asked all the same, and writes
+  /// nothing.
   ///
-  /// - Parameters:
-  ///   - person: `nil` if nobody has the name. What somebody typed there may be a password.
-  ///   - isNoted: if not, the ledger is asked all the same, and writes nothing.
-  private func note(_ action: String, _ person: ConsolePerson?, isNoted: Bool = true) async throws {
-    _ = try await postgres.run(AuditEntry.insert(isNoted ? [Self.entry(action, person)] : []))
+  /// - Throws: `RedisError`, `PostgresError`.
+  func refuse(_ entry: AuditEntry) async throws {
+    let refusals = try await sessions.count(Self.digest("refused"), within: Self.window)
+    try await note(refusals <= Self.mostNotedRefusals ? entry : nil)
+  }
+
+  /// Counts an attempt from an address to sign in with the provider.
+  ///
+  /// - Returns: whether the address may go on.
+  /// - Throws: `RedisError`.
+  func admits(_ address: String) async throws -> Bool {
+    try await sessions.count(Self.digest("openid \(address)"), within: Self.window) <= Self.mostOfAddress
+  }
+
+  /// Writes one entry, however many publishers the person may see.
+  private func note(_ entry: AuditEntry?) async throws {
+    _ = try await postgres.run(AuditEntry.insert([entry].compactMap { $0 }))
   }
 
   /// The entry of a person with one publisher is the publisher's, and everybody else's is of publisher 0.
+  ///
+  /// - Parameter person: `nil` if nobody has the name. What somebody typed there may be a password.
   nonisolated static func entry(_ action: String, _ person: ConsolePerson?) -> AuditEntry {
     guard let person else { return AuditEntry(publisherId: 0, actor: .operator, action: action, subject: "console") }
-    let detail = JSONWriter.object { $0.member("role", person.role.rawValue) }
+    let detail = JSONWriter.object {
+      $0.member("role", person.role.rawValue)
+      if person.password == nil { $0.member("with", "openId") }
+    }
     return AuditEntry(
       publisherId: person.publishers.single ?? 0, operator: person.name, action: action, subject: "console",
       detail: detail)

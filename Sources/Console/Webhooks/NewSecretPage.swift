@@ -26,11 +26,8 @@ struct NewSecretPage {
           .div, [.class("verdict yes")],
           [
             .facts([
-              shown.map { ($0.name, .code($0.text)) } ?? ("Secret", .text("not shown")),
-              (
-                "The old one signs",
-                ends.map { .all([.text("until "), .text(ConsoleTime.exact($0))]) } ?? .text("no longer")
-              ),
+              (shown?.name ?? "Secret", shown.map { HTML.code($0.text) } ?? HTML.text("not shown")),
+              ("The old one signs", .text(ends.map { "until \(ConsoleTime.exact($0))" } ?? "no longer")),
             ]),
             .p(
               .text(

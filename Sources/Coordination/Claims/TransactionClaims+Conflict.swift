@@ -5,9 +5,9 @@ import Redis
 extension TransactionClaims {
   /// Claims the job's transactionId and records the synchronization as processing and open, in one step.
   ///
-  /// This script decides that a registration gets a 409: somebody else holds the transactionId, or the same registration
-  /// runs already. The gateway then takes over from a holder that the ledger has finalized. An id of a synchronization
-  /// that names another registration is a mistake in the request: a 400.
+  /// This script decides that a registration gets a 409: somebody else holds the transactionId, or the same
+  /// registration runs already. The gateway then takes over from a holder that the ledger has finalized. An id of a
+  /// synchronization that names another registration is a mistake in the request: a 400.
   ///
   /// - Parameters:
   ///   - checksCustomer: whether a customer without a copy in Redis is refused. Only the ledger knows whether the

@@ -2,11 +2,19 @@ import Formats
 import JSON
 
 extension Event {
+  /// The id of a test event that a form asks for. Whoever writes a form's token can make the id of a test only, and of
+  /// no other event: events of all publishers share one key.
+  ///
+  /// - Parameter token: a random text. The same one makes the same id.
+  public static func id(ofTest token: String, at endpoint: EndpointId, of publisher: Int64) -> EventId {
+    id(publisher, EventTopic.test, [endpoint.text, token])
+  }
+
   /// An event that tells nothing but that an endpoint is reached.
   ///
   /// - Parameters:
   ///   - endpoint: the only one that gets it.
-  ///   - id: a random one, with `evt_` in front.
+  ///   - id: a random one, with `evt_` in front, or ``id(ofTest:at:of:)``.
   ///   - now: milliseconds since 1970.
   public init(testing endpoint: EndpointId, of publisher: Int64, id: EventId, traceparent: String?, now: Int64) {
     let body = Self.envelope(publisher, EventTopic.test) { data in

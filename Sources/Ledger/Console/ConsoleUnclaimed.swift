@@ -4,8 +4,8 @@ public import Postgres
 
 /// Finds purchases that somebody paid, and that nobody owns, for the console.
 ///
-/// The index `purchases_unclaimed` has what nobody owns, in the order of the last payments. Much of it may be over. So a
-/// page looks through a bounded number, whatever it finds, and says where the next page goes on.
+/// The index `purchases_unclaimed` has what nobody owns, in the order of the last payments. Much of it may be over. So
+/// a page looks through a bounded number, whatever it finds, and says where the next page goes on.
 @LoopActor
 public struct ConsoleUnclaimed {
   private let postgres: PostgresClient
@@ -86,7 +86,8 @@ extension ConsoleUnclaimed.Purchase {
     self.init(
       key: PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original),
       productId: try row.id("product_id") ?? "", boughtAt: try row.time("bought_at") ?? 0,
-      paidAt: try row.time("purchase_date") ?? 0, expiresAt: try row.time("ends_at"), price: try row.int64("price"), currency: try row.text("currency"),
+      paidAt: try row.time("purchase_date") ?? 0, expiresAt: try row.time("ends_at"), price: try row.int64("price"),
+      currency: try row.text("currency"),
       hadOwner: try row.bool("had_owner") ?? false)
   }
 }

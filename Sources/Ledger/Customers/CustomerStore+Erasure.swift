@@ -69,7 +69,6 @@ extension CustomerStore {
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.id(standIn)]),
       PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
       PostgresQuery(.deleteGrants, customer), PostgresQuery(.deleteNotes, customer),
-      PostgresQuery(.deleteSandboxAccess, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
     let entry = AuditEntry(publisherId: publisher, by: person, action: "customer.erased", subject: standIn.text)
@@ -184,9 +183,6 @@ extension PostgresStatement {
 
   fileprivate static let deleteNotes = PostgresStatement(
     "delete notes", "DELETE FROM customer_notes WHERE publisher_id = $1 AND customer_id = $2")
-
-  fileprivate static let deleteSandboxAccess = PostgresStatement(
-    "delete sandbox access", "DELETE FROM sandbox_access WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

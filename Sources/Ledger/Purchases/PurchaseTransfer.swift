@@ -19,7 +19,8 @@ public struct PurchaseTransfer {
   ///   - subscriptionId: the period of ownership that the person saw; `nil` if nobody owned the purchase.
   ///   - person: who does it.
   ///   - now: milliseconds since 1970.
-  /// - Returns: `nil` if there is no such purchase, or if it has another owner by now. Then nothing has changed.
+  /// - Returns: `nil` if there is no such purchase, or if it has another owner by now. Then nothing has changed. With
+  ///   another result than `purchaseOwnershipTransferred`, nothing has changed either.
   /// - Throws: `PostgresError`. It may run again after any failure.
   public func transfer(
     _ key: PurchaseKey, by job: Job, publisher: Publisher, subscriptionId: Int64?, person: String, now: Int64
@@ -38,6 +39,10 @@ public struct PurchaseTransfer {
         return nil
       }
       let finalized = found.state.finalize(request)
+      guard finalized.synchronization.result?.code == .purchaseOwnershipTransferred else {
+        // The person sees why. Nothing is kept, and nobody is told.
+        return Finalized(synchronization: finalized.synchronization, events: [])
+      }
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys), audience: publisher.audience, person: person)
       _ = try await transaction.commit(writing.queries)

@@ -30,34 +30,6 @@ enum TablesWithoutEntity {
       columns.other("horizon", "bigint")
       columns.other("place", "bigint")
     },
-    Table<Never>("imports", key: ["publisher_id", "id"]) { columns in
-      columns.other("publisher_id", "bigint")
-      columns.other("id", "text")
-      columns.other("state", "text")
-      columns.other("options", "bytea")
-      columns.other("counts", "bytea")
-      columns.other("cause", "text", isNullable: true)
-      columns.other("token", "text", isNullable: true)
-      columns.other("person", "text", isNullable: true)
-      columns.other("created_at", "timestamptz")
-      columns.other("started_at", "timestamptz", isNullable: true)
-      columns.other("ended_at", "timestamptz", isNullable: true)
-      columns.other("holder", "text", isNullable: true)
-      columns.other("due_at", "timestamptz", isNullable: true)
-    },
-    Table<Never>("import_uploads", key: ["publisher_id", "import_id", "part", "chunk"]) { columns in
-      columns.other("publisher_id", "bigint")
-      columns.other("import_id", "text")
-      columns.other("part", "integer")
-      columns.other("chunk", "integer")
-      columns.other("bytes", "bytea")
-    },
-    Table<Never>("import_reports", key: ["publisher_id", "import_id", "chunk"]) { columns in
-      columns.other("publisher_id", "bigint")
-      columns.other("import_id", "text")
-      columns.other("chunk", "integer")
-      columns.other("bytes", "bytea")
-    },
     Table<Never>("reporting_keys", key: ["id"]) { columns in
       columns.other("id", "integer")
       columns.other("key", "bytea")

@@ -1,11 +1,14 @@
 import Formats
 public import Transport
 
-/// The console: pages for the publisher's support and for operators. It is off until `console.usersFile` names a file.
+/// The console: pages for the publisher's support and for operators. It is off until `console.usersFile` or
+/// `console.openId.issuer` says who may sign in.
 public struct ConsoleSettings: Sendable {
   public var listen: ListenAddress
-  /// The file of the people who may sign in; `nil` while the console is off.
+  /// The file of the people who may sign in with a password; `nil` if nobody may.
   public var usersFile: String?
+  /// The provider whose accounts may sign in; `nil` if there is none.
+  public var openID: OpenIDSettings?
   /// How browsers reach the console: scheme, host and perhaps a path; `nil` if they reach the listener itself.
   public var publicURL: String?
   /// A session ends when nobody has used it for so long.
@@ -24,8 +27,8 @@ public struct ConsoleSettings: Sendable {
     listen = ListenAddress(reader, "console.listen", "127.0.0.1:8090", "Address and port of the console's pages.")
     usersFile = reader.optionalPath(
       Self.usersFileKey,
-      "File of the people who may sign in, one line each, as `countersign console-password` prints it. Without it, the "
-        + "console does not start.")
+      "File of the people who may sign in with a password, one line each, as `countersign console-password` prints it. "
+        + "Without it and `console.openId.issuer`, the console does not start.")
     let key = "console.publicUrl"
     publicURL = reader.optionalString(
       key,
@@ -34,6 +37,7 @@ public struct ConsoleSettings: Sendable {
     if let publicURL, Self.parts(of: publicURL) == nil {
       reader.note(key, "is \"\(publicURL)\", expected https://host or https://host/path, without a slash at its end")
     }
+    openID = OpenIDSettings(reader, publicURL: publicURL)
     idleTimeout = reader.seconds(
       "console.idleTimeoutSeconds", 1800, 60...86_400, "A session that nobody uses ends after this.")
     sessionTimeout = reader.seconds(

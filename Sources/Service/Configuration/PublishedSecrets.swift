@@ -9,6 +9,7 @@ public enum PublishedSecrets {
     "2a53e14c7edea083bcec2bed6be1af4fc56ae6bafd564a3b05231b822b2d130c",
     "2c7d0104f828062f908fa45001c05d088c1eb545bb236ce2e87063e8c40dab0a",
     "578f33e6e164a122016d1872853f22678fbdb38e8baa0a94dbe212607e46206c",
+    "8d74fae129917503b8878b5c409cbfad16317581cd683d950f4af07cec08a621",
     "ad92fb097b807d7eabe6dc188655496be027eeee789d93650572fb5fd11937df",
     "ef555d4bdbe349db9850f989c5841f51305758eca9f0cfbc724f2a3d15a05b6e",
     "fe61161ed77306ee02c53d27644d6d0b936c23d0d69c65d94f0852ad75ace031",
@@ -35,6 +36,15 @@ public enum PublishedSecrets {
       let used = (tokens + held).filter { hashes.contains(Hex.encode($0.hash)) }
       places += used.map { "publisher \(publisher.id), \($0.place)" }
     }
-    return places.map { "\($0): this secret is published with the source code; replace it" }
+    return places.map(warning)
+  }
+
+  /// Says that a file which the configuration only names is one of the examples; `nil` if it is not. It blocks.
+  public static func warning(ofFile path: String) -> String? {
+    FileBytes.read(path).flatMap { files.contains(Hex.encode(SHA256.hash($0))) ? warning(path) : nil }
+  }
+
+  private static func warning(_ place: String) -> String {
+    "\(place): this secret is published with the source code; replace it"
   }
 }

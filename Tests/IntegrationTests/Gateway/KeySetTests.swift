@@ -4,6 +4,7 @@ import Fleets
 import HTTPServer
 import Observability
 import ServerSupport
+import Service
 import TestSupport
 import Testing
 

@@ -129,7 +129,8 @@ struct ConsoleTrafficReadingTests {
       for _ in 1...2 { #expect(try await bench.endpoints.enable(1, "ep", by: "ada")) }
       #expect(try await !bench.endpoints.enable(2, "ep", by: "ada"))
       let changed = try await bench.endpoints.change(1, "ep", by: "ada") { endpoint, now in
-        #expect(endpoint.rotate(to: Array(repeating: 2, count: 32), overlap: 0, now: now))
+        let isRotated = endpoint.rotate(to: Array(repeating: 2, count: 32), overlap: 0, now: now)
+        #expect(isRotated)
       }
       #expect(changed?.secrets.map(\.key.first) == [2])
 

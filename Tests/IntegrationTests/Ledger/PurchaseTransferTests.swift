@@ -72,7 +72,8 @@ struct PurchaseTransferTests {
       #expect(over.affected > 0)
       _ = try await ledger.postgres.run("UPDATE purchases SET expires_date = purchase_date + interval '1 hour'")
       let refused = try #require(try await transfer(ledger, to: "cleo", as: "t2", from: period))
-      #expect(refused.synchronization.result?.code == .purchaseNotActive)
+      #expect(refused.synchronization.result?.code == .purchaseNotActive && refused.events.isEmpty)
+      #expect(try await ledger.texts("SELECT id FROM synchronizations WHERE id = 't2'") == [])
       #expect(try await owner(ledger)?.customerId == "ben")
     }
   }

@@ -2,6 +2,7 @@ import Domain
 import FoundationEssentials
 import HTTP
 import JSON
+import Service
 
 @testable import AppStore
 @testable import Gateway

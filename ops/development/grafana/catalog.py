@@ -23,6 +23,8 @@ NOT_SHOWN = {
     "countersign_console_requests_total": "few people use the console, and none of a fleet's work depends on it",
     "countersign_console_sign_ins_total": "the audit log has each sign-in",
     "countersign_console_users_file_mistakes": "an operator sees it in the log right after the change of the file",
+    "countersign_console_openid_sign_ins_total": "the audit log has each sign-in",
+    "countersign_console_roles_file_mistakes": "an operator sees it in the log right after the change of the file",
     "countersign_simulator_calls_total": "the simulator is for development",
     "countersign_simulator_posts_total": "the simulator is for development",
     "countersign_simulator_posts_waiting": "the simulator is for development",

@@ -61,7 +61,7 @@ class Recipe(Scratch):
     def test_the_compose_file_asks_with_what_the_image_has(self):
         text = (ROOT / "docker-compose.yml").read_text()
         asked = re.findall(r"test: \[CMD, countersign, health, (\w+)", text)
-        self.assertEqual(sorted(asked), ["gateway", "notifier", "simulator", "worker"])
+        self.assertEqual(sorted(asked), ["console", "gateway", "notifier", "simulator", "worker"])
         self.assertNotIn("CMD, curl", text)
 
 
@@ -140,7 +140,7 @@ class ComposeFile(unittest.TestCase):
     def test_the_services_of_the_real_file(self):
         found = services(COMPOSE.read_text())
         self.assertEqual(list(found), ["rabbitmq", "redis", "postgres", "migrate", "simulator", "gateway", "worker",
-                                       "notifier", "receiver"])
+                                       "notifier", "console", "receiver"])
         self.assertEqual([name for name, has_check in found.items() if not has_check], ["migrate", "receiver"])
 
     def test_something_stands_in_for_each_foreign_image(self):

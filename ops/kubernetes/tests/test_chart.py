@@ -23,6 +23,7 @@ MODELS = {"ScaledObject": keda.ScaledObject, "PodMonitor": monitoring.PodMonitor
 # Known to KEDA since 2.17; the models are of 2.16.
 NEWER = {("spec", "fallback", "behavior")}
 ROLES = {"gateway": 8080, "worker": 9101, "notifier": 9102}
+CONSOLE = {"console": 8090}
 
 
 def lost(given, kept, path=()):
@@ -82,7 +83,10 @@ class Chart(unittest.TestCase):
                        {"config": {"gateway": {"listen": "0.0.0.0:1"}}}, {"config": {"ledger": {"url": "mysql://a"}}},
                        {"publishers": []}, {"secrets": [{"secret": "a", "configMap": "b"}]}, {"userId": 0},
                        {"image": {"digest": "latest"}}, {"monitoring": {"dashboards": {"docs": "docs"}}},
-                       {"worker": {"autoscaling": {"busy": 0.9}}}):
+                       {"worker": {"autoscaling": {"busy": 0.9}}}, {"console": {"replica": 1}},
+                       # Nobody could sign in.
+                       {"console": {"enabled": True}}, {"console": {"enabled": True}, "config": {"console": {}}},
+                       {"config": {"console": {"listen": "0.0.0.0:1"}}}):
             with self.subTest(values=values), self.assertRaises(helm_python.HelmError):
                 rendered(values)
 
@@ -124,6 +128,37 @@ class Chart(unittest.TestCase):
                    if any(volume["name"] == "keys" for volume in pod["spec"]["volumes"])}
         self.assertEqual(holders, {"acme-countersign-gateway", "acme-countersign-notifier"})
 
+    def test_only_consoles_get_the_files_of_people(self):
+        holders = {name for name, pod in pods(self.forms["everything"]).items()
+                   if any(volume["name"] == "people" for volume in pod["spec"]["volumes"])}
+        self.assertEqual(holders, {"acme-countersign-console"})
+
+    def test_there_is_no_console_unless_somebody_wants_one(self):
+        self.assertFalse([item for item in self.forms["defaults"] if "console" in json.dumps(item)])
+
+    def test_a_console_has_a_service_and_an_ingress_for_its_path_only(self):
+        objects = self.forms["everything"]
+        service = named(objects, "Service", "-console")["spec"]
+        self.assertEqual(service["ports"], [
+            {"name": "http", "port": 80, "targetPort": "http", "appProtocol": "http"}])
+        ingress = named(objects, "Ingress")
+        self.assertEqual(ingress["metadata"]["annotations"], {"example.com/b": "2"})
+        rule, = ingress["spec"]["rules"]
+        self.assertEqual(rule["host"], "support.acme.example")
+        path, = rule["http"]["paths"]
+        self.assertEqual((path["path"], path["pathType"]), ("/countersign", "Prefix"))
+        self.assertEqual(path["backend"]["service"]["name"], "acme-countersign-console")
+        self.assertEqual(ingress["spec"]["tls"], [{"hosts": ["support.acme.example"], "secretName": "support-tls"}])
+        # /metrics is at the root, and needs no credential.
+        for url in ("https://support.acme.example", "https://support.acme.example/", ""):
+            config = {"console": {"usersFile": "../people/users"} | ({"publicUrl": url} if url else {})}
+            with self.subTest(url=url), self.assertRaises(helm_python.HelmError):
+                rendered({"config": config, "console": {"enabled": True, "ingress": {"enabled": True}}})
+        port = {"console": {"usersFile": "../people/users", "publicUrl": "http://a.example:8443/c"}}
+        rule, = named(rendered({"config": port, "console": {"enabled": True, "ingress": {"enabled": True}}}),
+                      "Ingress")["spec"]["rules"]
+        self.assertEqual(rule["host"], "a.example")
+
     def test_the_grace_period_is_pause_and_drain_and_margin(self):
         for values, pause in (({}, {"gateway": 10}), ({"drainSeconds": 90, "worker": {"pauseSeconds": 5}},
                                                       {"gateway": 10, "worker": 5})):
@@ -143,7 +178,8 @@ class Chart(unittest.TestCase):
                      if (found := re.search(r'paths: Set<String> = \[(.*)\]', file.read_text())))
         for objects in self.forms.values():
             settings = json.loads(named(objects, "ConfigMap", "sign")["data"]["countersign.json"])
-            for role, port in ROLES.items():
+            has_console = any("console" in name for name in pods(objects))
+            for role, port in (ROLES | (CONSOLE if has_console else {})).items():
                 container = named(objects, "Deployment", role)["spec"]["template"]["spec"]["containers"][0]
                 self.assertEqual(settings[role]["listen"], f"0.0.0.0:{port}")
                 self.assertEqual(container["ports"], [{"name": "http", "containerPort": port}])
@@ -186,6 +222,13 @@ class Chart(unittest.TestCase):
             self.assertEqual(rule["from"], [
                 {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}])
         self.assertNotIn("ingress", named(objects, "NetworkPolicy", "migrate")["spec"])
+        rule, = named(objects, "NetworkPolicy", "console")["spec"]["ingress"]
+        self.assertEqual(len(rule["from"]), 2)
+        # Without a word about it, nobody else than Prometheus reaches a console either.
+        config = {"console": {"usersFile": "../people/users"}}
+        alone = rendered({"console": {"enabled": True}, "config": config})
+        rule, = named(alone, "NetworkPolicy", "console")["spec"]["ingress"]
+        self.assertEqual(rule["from"], named(alone, "NetworkPolicy", "worker")["spec"]["ingress"][0]["from"])
         # Callers are limited, and Prometheus still gets in.
         self.assertEqual(len(named(objects, "NetworkPolicy", "gateway")["spec"]["ingress"][0]["from"]), 2)
 
@@ -261,13 +304,18 @@ class Chart(unittest.TestCase):
         shutil.copytree(examples / "publishers", etc / "publishers")
         shutil.copytree(examples / "secrets", etc / "secrets")
         (etc / "keys").mkdir()
+        (etc / "people").mkdir()
+        (etc / "people" / "client-secret").write_text("example\n")
+        (etc / "people" / "roles").write_text("viewer * groups staff\n")
         (etc / "config").mkdir()
         shutil.copy(examples / "secrets" / "example-ledger-keys.json", etc / "keys" / "ledger-keys.json")
         for server in ("rabbitmq", "ledger"):
             shutil.copy(examples / "secrets" / f"example-{server}.password", etc / "secrets" / f"{server}.password")
-        container, = named(self.forms["everything"], "Deployment", "gateway")["spec"]["template"]["spec"]["containers"]
-        self.assertEqual({mount["mountPath"] for mount in container["volumeMounts"]},
-                         {f"/etc/countersign/{path.name}" for path in etc.iterdir()})
+        mounted = set()
+        for role in ("console", "gateway"):
+            container, = named(self.forms["everything"], "Deployment", role)["spec"]["template"]["spec"]["containers"]
+            mounted |= {mount["mountPath"] for mount in container["volumeMounts"]}
+        self.assertEqual(mounted, {f"/etc/countersign/{path.name}" for path in etc.iterdir()})
         self.assertEqual(container["args"], ["gateway", "--config", "/etc/countersign/config/countersign.json"])
         text = named(self.forms["everything"], "ConfigMap", "countersign")["data"]["countersign.json"]
         (etc / "config" / "countersign.json").write_text(text)

@@ -28,6 +28,19 @@ extension SettingsReader {
       for file in settings.appStore.rootFiles { noteRoots(file) }
       if let file = settings.appStore.caFile { noteAuthorities("appStore.caFile", file) }
     }
+    // Pods of other roles do not have these files.
+    if users.contains(.console), let openID = settings.console.openID {
+      if let file = openID.caFile { noteAuthorities(OpenIDSettings.caFileKey, file) }
+      if let file = openID.clientSecretFile {
+        if let bytes = files.read(file) {
+          if OpenIDSettings.clientSecret(bytes) == nil {
+            note(OpenIDSettings.clientSecretKey, "the file that it names is empty, or no text in UTF-8")
+          }
+        } else {
+          note(OpenIDSettings.clientSecretKey, Self.unreadable(file))
+        }
+      }
+    }
     if users.contains(.notifier), let file = settings.notifier.caFile { noteAuthorities("notifier.caFile", file) }
   }
 

@@ -31,7 +31,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "notifier" (dict "listen" "0.0.0.0:9102")
   "shutdownGraceSeconds" (.Values.drainSeconds | int)
 }}
+{{- if .Values.console.enabled }}
+{{- $_ := set $own "console" (dict "listen" "0.0.0.0:8090") }}
+{{- end }}
 {{- mergeOverwrite (deepCopy .Values.config) $own | toPrettyJson }}
+{{- end }}
+
+{{- /* The roles of the release, with spaces between them. */ -}}
+{{- define "countersign.roles" -}}
+gateway worker notifier{{ if .Values.console.enabled }} console{{ end }}
 {{- end }}
 
 {{- /* Every element of a list as a source of one folder. */ -}}

@@ -52,6 +52,13 @@ volumes:
       sources:
         {{- include "countersign.sources" $values.ledgerKeys | nindent 8 }}
   {{- end }}
+  {{- if and $values.console.people (eq .role "console") }}
+  - name: people
+    projected:
+      defaultMode: 0440
+      sources:
+        {{- include "countersign.sources" $values.console.people | nindent 8 }}
+  {{- end }}
 {{- end }}
 
 {{- /* The one container of a pod, but for its probes. Takes root, role and resources. */ -}}
@@ -75,5 +82,8 @@ volumeMounts:
   {{- end }}
   {{- if and $values.ledgerKeys (has .role (list "gateway" "notifier")) }}
   - {name: keys, mountPath: /etc/countersign/keys, readOnly: true}
+  {{- end }}
+  {{- if and $values.console.people (eq .role "console") }}
+  - {name: people, mountPath: /etc/countersign/people, readOnly: true}
   {{- end }}
 {{- end }}

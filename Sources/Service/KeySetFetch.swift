@@ -1,19 +1,19 @@
-import Domain
+public import Domain
 import EventLoop
 import Formats
-import HTTP
+public import HTTP
 import HTTPClient
 
 /// The outcome of one fetch of a key set.
-enum KeySetFetch: Sendable {
+public enum KeySetFetch: Sendable {
   case fetched(JSONWebKeySet, maxAge: Duration?)
   case failed(Failure, cause: String)
 
   /// Why a fetch brought no keys; labels of `countersign_jwks_fetches_total`.
-  enum Failure: String, CaseIterable, Sendable {
+  public enum Failure: String, CaseIterable, Sendable {
     /// No connection, no trust, or no answer in time.
     case unreachable
-    /// Another status than 200. The gateway follows no redirect.
+    /// Another status than 200. Nobody follows a redirect.
     case status
     /// The body is no set with a usable key, or too long.
     case unusable
@@ -23,11 +23,11 @@ enum KeySetFetch: Sendable {
   ///
   /// - Parameter timeout: the time for the whole fetch.
   @LoopActor
-  static func run(_ address: KeySetAddress, timeout: Duration = .seconds(5)) async -> KeySetFetch {
+  public static func run(_ address: KeySetAddress, timeout: Duration = .seconds(5)) async -> KeySetFetch {
     var configuration = HTTPClientConfiguration()
     configuration.caFile = address.caFile
     configuration.keepsConnections = false
-    // The reader of the publisher's file has refused http:// unless the operator allows it.
+    // The reader of the address has refused http:// unless the operator allows it.
     configuration.allowsPlainHTTP = true
     let client = HTTPClient(configuration)
     defer { client.close() }
@@ -42,7 +42,7 @@ enum KeySetFetch: Sendable {
   }
 
   /// Reads an answer.
-  init(_ response: HTTPClientResponse) {
+  public init(_ response: HTTPClientResponse) {
     guard response.status == 200 else {
       self = .failed(.status, cause: "HTTP \(response.status)")
       return
@@ -57,7 +57,7 @@ enum KeySetFetch: Sendable {
 
   /// The `max-age` of a `Cache-Control` field (RFC 9111, section 5.2); `nil` without one. A set that must not be kept
   /// counts as old at once.
-  static func maxAge(_ field: String) -> Duration? {
+  public static func maxAge(_ field: String) -> Duration? {
     var age: Duration?
     for directive in field.lowercased().split(separator: ",") {
       let words = directive.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\"" } }
