@@ -165,8 +165,9 @@ struct ListPageTests {
     for words in ["1 hour ago", "5 hours ago", "in 3 days", "9.99 100", "/c/purchases/7/Production/100", "restore"] {
       #expect(page.contains(words), "\(words)")
     }
-    let (newer, older) = (try #require(page.firstRange(of: ">90<")), try #require(page.firstRange(of: ">100<")))
-    #expect(newer.lowerBound < older.lowerBound)
+    // In the order of the ledger's index.
+    let (first, second) = (try #require(page.firstRange(of: ">100<")), try #require(page.firstRange(of: ">90<")))
+    #expect(first.lowerBound < second.lowerBound)
   }
 
   @Test func `an entry leads to what it was done to, and to the way back`() throws {

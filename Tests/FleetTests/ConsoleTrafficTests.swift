@@ -120,7 +120,7 @@ struct ConsoleTrafficTests {
       _ = try await fleet.webhooks.wait(for: 1)
       let answer = try await fleet.send(
         "POST", fleet.url("/3.1/webhook_endpoints"), fleet.headers(1001),
-        "{\"url\":\"\(fleet.webhookURL)\",\"topics\":[\"nothing\"]}")
+        "{\"url\":\"\(fleet.webhookURL)\",\"topics\":[\"consentRescinded\"]}")
       let created = String(decoding: answer.body, as: UTF8.self)
       #expect(answer.status == 201, "\(created)")
       let start = try #require(created.firstRange(of: "\"id\":\"")).upperBound

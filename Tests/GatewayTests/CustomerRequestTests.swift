@@ -128,11 +128,11 @@ struct ErasureAnswerTests {
     var erasure = Erasure()
     (erasure.purchases, erasure.ownerships, erasure.synchronizations, erasure.openSynchronizations) = (1, 2, 3, 4)
     (erasure.events, erasure.undeliveredEvents, erasure.answers, erasure.auditEntries) = (5, 6, 7, 8)
-    (erasure.consents, erasure.refundRequests, erasure.grants) = (9, 10, 11)
+    (erasure.consents, erasure.refundRequests, erasure.grants, erasure.notes) = (9, 10, 11, 12)
     let text = String(decoding: jsonResponse(200, ErasureAnswer(erasure)).body, as: UTF8.self)
     #expect(
       text.hasPrefix(
-        #"{"erased":{"attemptResponses":7,"auditEntries":8,"consents":9,"events":5,"grants":11,"ownerships":2,"#
-          + #""purchases":1,"refundRequests":10,"synchronizations":7},"kept":[{"what":""#))
+        #"{"erased":{"attemptResponses":7,"auditEntries":8,"consents":9,"events":5,"grants":11,"notes":12,"#
+          + #""ownerships":2,"purchases":1,"refundRequests":10,"synchronizations":7},"kept":[{"what":""#))
   }
 }

@@ -110,7 +110,7 @@ struct ConsoleTrafficReadingTests {
       let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
       #expect(found.map(\.round) == ["r"] && found.map(\.endpointId) == ["main"])
       #expect(try await bench.state(try #require(found.first)) == .open)
-      try await bench.end(try #require(found.first), .delivered)
+      try await bench.end(try #require(found.first), at: "ep", .delivered)
       // The form is sent again, later than its delivery.
       #expect(try await resend("r"))
       #expect(try await bench.rows() == [])
@@ -139,7 +139,7 @@ struct ConsoleTrafficReadingTests {
       #expect(try await bench.rows() == ["evt_test/ep//1"])
       let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
       #expect(found.map(\.eventId) == ["evt_test"] && found.map(\.endpointId) == ["ep"])
-      try await bench.end(try #require(found.first), .delivered)
+      try await bench.end(try #require(found.first), at: "ep", .delivered)
       // The form is sent again, later than its delivery.
       try await bench.deliveries.test(event, at: "ep", by: "ada")
       #expect(try await bench.rows() == [])
