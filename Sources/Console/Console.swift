@@ -20,7 +20,7 @@ public final class Console: Role {
   /// Creates a console without starting it.
   ///
   /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; `TrustedRoots.Unreadable` when a configured
-  ///   root is no certificate; the cause if the file of users cannot be used.
+  ///   root is no certificate; the cause if the file of users, or that of roles, cannot be used.
   public init(_ context: RoleContext) throws {
     let settings = context.settings
     let people = try PeopleFile(context)

@@ -72,6 +72,14 @@ public struct ImportQueue: Sendable {
     return Turn(position: position, row: rows[Int(position)])
   }
 
+  /// Takes some of the next rows, as many as may be under way besides those that are; empty if none waits.
+  public mutating func next(_ most: Int) -> [Turn] {
+    var turns: [Turn] = []
+    let room = min(most, Self.mostOpen - open.count)
+    while turns.count < room, let turn = next() { turns.append(turn) }
+    return turns
+  }
+
   /// Notes what became of the row that was taken.
   public mutating func note(_ turn: Turn, _ answer: Answer, at now: ContinuousClock.Instant) {
     switch answer {

@@ -118,7 +118,10 @@ struct OpenIDRolesTests {
     for taken in ["op support * broken", users + "\n" + users, "OP"] {
       #expect(try refusal(claims, claim: "sub", beside: taken) == .nameWithPassword("op"), "\(taken)")
     }
-    #expect(ConsolePeople(nobodyBecause: "cannot be read").hasTaken("op") && !ConsolePeople().hasTaken("op"))
+    let unreadable = ConsolePeople(nobodyBecause: "cannot be read")
+    #expect(throws: OpenIDRoles.Refusal.usersUnreadable) {
+      try OpenIDRoles(Self.file).person(try Self.claims(claims), settings(claim: "sub"), beside: unreadable)
+    }
   }
 
   @Test func `a session is bound to its line, the provider and the claim`() throws {
@@ -152,6 +155,7 @@ struct OpenIDRolesTests {
   @Test(arguments: [
     (OpenIDRoles.Refusal.noName(claim: "email"), "has no email"), (.unverifiedEmail, "has not checked"),
     (.unusableName(claim: "<sub>"), "&lt;sub&gt;"), (.nameWithPassword("ada"), "ada signs in with a password"),
+    (.usersUnreadable, "cannot read its file of users"),
     (.noRole("<b>eve</b>"), "You are &lt;b&gt;eve&lt;/b&gt; at the provider"),
   ])
   func `the page says why`(refusal: OpenIDRoles.Refusal, words: String) {

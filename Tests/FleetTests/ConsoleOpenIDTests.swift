@@ -124,8 +124,9 @@ struct ConsoleOpenIDTests {
       #expect(try await op.get(try await op.consent(try await op.begin("//evil.example"), as: "op")).location == "/c/")
       #expect(try await op.get("/c/audit").text.contains("ada@example.com"))
 
-      let query =
-        "SELECT action, actor, detail::text AS detail FROM audit WHERE action LIKE 'console.%' ORDER BY id"
+      let query = """
+        SELECT action, actor, convert_from(detail, 'UTF8') AS detail FROM audit WHERE action LIKE 'console.%' ORDER BY id
+        """
       let entries = try await fleet.withLedger { ledger in
         try await ledger.run(PostgresQuery(PostgresStatement("openid audit in a test", query))).map {
           "\(try $0.text("action") ?? "") \(try $0.text("actor") ?? "") \(try $0.text("detail") ?? "")"
@@ -133,8 +134,8 @@ struct ConsoleOpenIDTests {
       }
       #expect(
         entries == [
-          #"console.signedIn operator:ada@example.com {"role": "support", "with": "openId"}"#,
-          #"console.signedIn operator:op@example.com {"role": "operator", "with": "openId"}"#,
+          #"console.signedIn operator:ada@example.com {"role":"support","with":"openId"}"#,
+          #"console.signedIn operator:op@example.com {"role":"operator","with":"openId"}"#,
         ])
       #expect(try await fleet.metric("console-1", Self.signIns("signedIn")) == 2)
     }
@@ -171,14 +172,17 @@ struct ConsoleOpenIDTests {
       try Data(lines.utf8).write(to: URL(filePath: fleet.folder + "/roles"))
       try await eventually("the session ends") { try await op.get("/c/").status == 303 }
 
-      await provider.kill()
       let away = Browser(fleet)
-      let failed = try await away.get(
+      let foreign = try await away.get(
         "/c/sign-in/openid/return?code=c&state=\(String(repeating: "s", count: 43))")
-      #expect(failed.status == 400)
+      #expect(foreign.status == 400)
+      let address = try await away.consent(try await away.begin(), as: "ada")
+      await provider.kill()
+      let failed = try await away.get(address)
+      #expect(failed.status == 503 && failed.text.contains("The sign-in with the provider failed"), "\(failed.text)")
       // The description is still known, so the browser learns at the provider's address that it is away.
       #expect(try await away.get("/c/sign-in/openid").status == 303)
-      for (result, count) in [("refused", 2.0), ("notAtProvider", 2), ("signedIn", 1)] {
+      for (result, count) in [("refused", 2.0), ("notAtProvider", 2), ("signedIn", 1), ("failed", 1)] {
         #expect(try await fleet.metric("console-1", Self.signIns(result)) == count, "\(result)")
       }
     }

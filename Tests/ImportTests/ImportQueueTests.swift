@@ -88,6 +88,18 @@ struct ImportQueueTests {
     return queue
   }
 
+  @Test func `rows are taken some at a time, and never more than may be under way`() {
+    var queue = queue(ImportQueue.mostOpen + 3)
+    let first = queue.next(5)
+    #expect(first.map(\.row.line) == [1, 2, 3, 4, 5])
+    for turn in first { queue.note(turn, .open, at: .now) }
+    let rest = queue.next(.max)
+    #expect(rest.count == ImportQueue.mostOpen - 5)
+    for turn in rest { queue.note(turn, .open, at: .now) }
+    let none = queue.next(5)
+    #expect(none.isEmpty && queue.openIds.count == ImportQueue.mostOpen)
+  }
+
   @Test func `wherever it is killed, the next run ends it, and each row is finalized once`() throws {
     var whole = Fleet()
     _ = try whole.run(rows)

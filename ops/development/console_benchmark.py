@@ -12,7 +12,7 @@ from fleet.configuration import CONSOLE_USER, PUBLISHER
 
 # The goal of a page's p95, in milliseconds.
 GOAL = 50
-# How often each page is asked for. Each time it is about other rows.
+# How often each page is asked for. A page about one thing is each time about another one.
 ROUNDS = 100
 # Attempts for each purchase, and the endpoints that they went to.
 ATTEMPTS, ENDPOINTS = 10, 100
@@ -77,7 +77,7 @@ def console(options):
 
 
 def more(count):
-    """The rows besides purchases: unclaimed ones, attempts, open deliveries, notifications, audit."""
+    """The rows besides purchases: unclaimed ones, attempts, notifications, audit."""
     number = "n.number"
     last = MADE + count - 1
     text = "'100' || (10000000000 + n.number)"

@@ -1,5 +1,6 @@
 """The benchmark of an import: how fast it is while it is killed again and again, and a purchase beside it."""
 import json
+import signal
 import threading
 import time
 
@@ -28,7 +29,7 @@ class Quiet:
 
     def __init__(self, measured):
         self.caller = Caller(measured, measured.configuration.publisher_token, "quiet")
-        self.used, self.times, self.stopped = 0, [], threading.Event()
+        self.used, self.times, self.stopped, self.failure = 0, [], threading.Event(), None
 
     def register(self, count):
         times = []
@@ -38,8 +39,11 @@ class Quiet:
         return Times(times)
 
     def go_on(self):
-        while not self.stopped.wait(0.05):
-            self.times.append(self.register(1).part(0))
+        try:
+            while not self.stopped.wait(0.05):
+                self.times.append(self.register(1).part(0))
+        except (Failure, OSError) as failure:
+            self.failure = failure
 
 
 def imports(options):
@@ -76,11 +80,15 @@ def imports(options):
                     process.kill()
                     process.wait()
                 time.sleep(0.5)
+            if kill <= KILLS and process.returncode != -signal.SIGKILL:
+                raise Failure(f"run {kill} of the import ended by itself, with status {process.returncode}")
             print(f"  run {kill}: {'killed' if kill <= KILLS else 'ended'} at {done:,.0f} rows, "
                   f"{time.monotonic() - begun:.0f} s", flush=True)
         seconds = time.monotonic() - begun
         quiet.stopped.set()
         thread.join()
+        if quiet.failure:
+            raise Failure(f"the quiet customer was not served: {quiet.failure}")
         if process.returncode != 0:
             raise Failure(f"the import ended with status {process.returncode}; its output is in {folder}")
         beside = Times(quiet.times)

@@ -85,7 +85,7 @@ extension ConsoleAPI {
     } catch {
       log("console could not switch an endpoint", error)
       return page(
-        preview, 503, refusal: "The ledger did not answer, so it may be done. Send the form again: it does no harm.")
+        preview, 503, refusal: "The ledger did not answer, so it may be done. The endpoint's page shows it.")
     }
   }
 
@@ -102,7 +102,9 @@ extension ConsoleAPI {
   ) async throws -> HTTPServerResponse {
     let (key, view) = (endpoint.key, reader.view)
     guard let now = try await endpointStore.endpoint(key.publisherId, key.id) else { return reader.nothing }
-    let overlap = body["overlap"].flatMap { Int64($0) }.flatMap(SecretOverlap.init) ?? .day
+    let chosen = body["overlap"].flatMap { Int64($0) }.flatMap(SecretOverlap.init)
+    guard !isConfirmed || chosen != nil else { return reader.malformed }
+    let overlap = chosen ?? .day
     let ends = now.secrets.compactMap(\.expiresAt).filter { view.now < $0 }
     let preview = ActionPreview(
       view: view, title: "Rotate the secret?", above: above(key),

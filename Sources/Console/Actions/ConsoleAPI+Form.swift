@@ -34,6 +34,6 @@ extension ConsoleReader {
   }
 
   var malformed: HTTPServerResponse {
-    message(400, "Not done", "The form cannot be read. Open the customer's page, and fill it in again.")
+    message(400, "Not done", "The form cannot be read. Open the page again, and fill it in once more.")
   }
 }

@@ -68,6 +68,9 @@ extension ConsoleAPI {
       }
       let result = made.synchronization.result?.code
       made.takeTold().leaveInOutbox()
+      guard result != .customerErased else {
+        return question(409, "The customer was erased after the preview. Nothing is transferred.")
+      }
       guard result == .purchaseOwnershipTransferred else {
         return question(
           409, preview.decision.refusal ?? "The ledger decided otherwise: \(result?.rawValue ?? "no result").")

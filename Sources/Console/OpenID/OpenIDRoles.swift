@@ -66,8 +66,10 @@ struct OpenIDRoles: FileLines {
     case unverifiedEmail
     /// The name has characters, or a length, that no name of the console has.
     case unusableName(claim: String)
-    /// A line of the file of users has the name, or nobody can tell, because the file cannot be read.
+    /// A line of the file of users has the name.
     case nameWithPassword(String)
+    /// The file of users cannot be read, so nobody can tell whether it has the name.
+    case usersUnreadable
     case noRole(String)
 
     /// The verified name, for the audit log; `nil` without one. The address of a stranger does not stay there for good.
@@ -80,6 +82,7 @@ struct OpenIDRoles: FileLines {
       case .unverifiedEmail: "unverifiedEmail"
       case .unusableName: "unusableName"
       case .nameWithPassword: "nameWithPassword"
+      case .usersUnreadable: "usersUnreadable"
       case .noRole: "noRole"
       }
     }
@@ -96,7 +99,8 @@ struct OpenIDRoles: FileLines {
     guard let name = claims.text(claim) else { throw .noName(claim: claim) }
     if claim.exact == "email".exact, !claims.isTrue("email_verified") { throw .unverifiedEmail }
     guard ConsolePerson.isName(name) else { throw .unusableName(claim: claim) }
-    if people.hasTaken(name) { throw .nameWithPassword(name) }
+    guard let isTaken = people.hasTaken(name) else { throw .usersUnreadable }
+    if isTaken { throw .nameWithPassword(name) }
     guard let role = roles.first(where: { $0.fits(claims) }) else { throw .noRole(name) }
     return ConsolePerson(openID: name, role: role, settings)
   }

@@ -104,7 +104,6 @@ final class OpenIDSignIn {
     }
   }
 
-  @discardableResult
   private func fail(_ cause: String) -> Answer {
     context.log.warning("openid sign-in failed", ["cause": .string(cause)])
     return .failed

@@ -46,11 +46,7 @@ struct RefundRequestsPage {
         [
           deadline(request), .text("\(request.purchase.publisherId)"), customer(request),
           .text(request.productId.text),
-          .all([
-            view.purchase(request.purchase),
-            request.purchase.environment == .production
-              ? .nothing : .all([.text(" "), .span(request.purchase.environment.text, class: "mark test")]),
-          ]),
+          view.purchase(request.purchase),
           .text(request.reason ?? ""), .element(.div, [.class("wide")], answer(request)),
         ]
       })

@@ -15,8 +15,8 @@ struct ConsolePeople: FileLines {
 
   var count: Int { byName.count }
 
-  /// Whether a name belongs to the file, and so to nobody else.
-  func hasTaken(_ name: String) -> Bool { taken.map { $0.contains(name.lowercased().exact) } ?? true }
+  /// Whether a name belongs to the file, and so to nobody else; `nil` if nobody can tell.
+  func hasTaken(_ name: String) -> Bool? { taken?.contains(name.lowercased().exact) }
 
   subscript(name: String) -> ConsolePerson? { byName[name.exact] }
 

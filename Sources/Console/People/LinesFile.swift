@@ -45,7 +45,7 @@ final class LinesFile<Lines: FileLines> {
 
   /// Reads it again.
   func look() async {
-    let nobody = Lines(nobodyBecause: "cannot be read, so nobody can sign in")
+    let nobody = Lines(nobodyBecause: "cannot be read, so it lets nobody in")
     lines = (try? await EventLoop.offload { [path] in Self.read(path) ?? nobody }) ?? nobody
     tell()
   }

@@ -135,7 +135,7 @@ final class SignIn {
   ) -> ConsolePerson? {
     // A name belongs to one way of signing in: with a password, if the file of users has it.
     if let person = people[session.name] { return person.lineSHA256 == session.lineSHA256 ? person : nil }
-    guard let roles, let settings, !people.hasTaken(session.name) else { return nil }
+    guard let roles, let settings, people.hasTaken(session.name) == false else { return nil }
     return roles.person(session.name, session.lineSHA256, settings)
   }
 

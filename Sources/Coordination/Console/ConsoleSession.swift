@@ -2,7 +2,7 @@
 public struct ConsoleSession: Sendable, Equatable {
   /// Who signed in.
   public let name: String
-  /// The digest of the person's line in the file of users. Another password or role ends the session.
+  /// The digest of the line that lets the person in. Another password or role ends the session.
   public let lineSHA256: String
   public let startedAt: Int64
   /// The last use that the record has.

@@ -5,7 +5,7 @@ public struct CustomerNote: Sendable, Equatable {
   public var id: NoteId
   public var customer: CustomerKey
   public var text: String
-  /// Who wrote it, by the name in the file of users.
+  /// Who wrote it, by the name at the console.
   public var person: String
   /// Milliseconds since 1970.
   public var createdAt: Int64

@@ -24,6 +24,5 @@ extension SchemaStep {
         created_at timestamptz NOT NULL,
         PRIMARY KEY (publisher_id, customer_id, id)
       );
-      CREATE INDEX customer_notes_timeline ON customer_notes (publisher_id, customer_id, created_at DESC, id);
       """)
 }

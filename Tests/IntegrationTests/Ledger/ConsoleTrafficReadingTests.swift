@@ -110,7 +110,7 @@ struct ConsoleTrafficReadingTests {
       let found = try await bench.deliveries.overdue(by: .seconds(864_000), limit: 10).deliveries
       #expect(found.map(\.round) == ["r"] && found.map(\.endpointId) == ["main"])
       #expect(try await bench.state(try #require(found.first)) == .open)
-      try await bench.end(try #require(found.first), at: "ep", .delivered)
+      try await bench.end(try #require(found.first), .delivered)
       // The form is sent again, later than its delivery.
       #expect(try await resend("r"))
       #expect(try await bench.rows() == [])

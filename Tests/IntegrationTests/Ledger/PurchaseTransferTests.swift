@@ -78,6 +78,19 @@ struct PurchaseTransferTests {
     }
   }
 
+  @Test func `a transfer brings back nobody who was erased after its preview`() async throws {
+    try await Given.with { ledger in
+      try await ledger.register("100", for: "ann")
+      try await ledger.register("200", for: "ben")
+      let period = try #require(try await owner(ledger)).subscriptionId
+      _ = try await CustomerStore(ledger.postgres).erase(7, "ben", now: Given.now + 1)
+      let refused = try #require(try await transfer(ledger, to: "ben", as: "t1", from: period))
+      #expect(refused.synchronization.result?.code == .customerErased)
+      #expect(try await owner(ledger)?.customerId == "ann")
+      #expect(try await ledger.texts("SELECT id FROM customers WHERE id = 'ben'") == [])
+    }
+  }
+
   @Test func `a person's wish is the next look at the purchase, once`() async throws {
     try await Given.with { ledger in
       try await ledger.register("100", for: "ann")

@@ -87,7 +87,7 @@ final class ImportRun {
         let now = ContinuousClock.now
         allowed = min(allowed + pace * ((now - lastRound) / .seconds(1)), max(1, pace))
         lastRound = now
-        while allowed >= 1, case let turns = next(Int(allowed)), !turns.isEmpty {
+        while allowed >= 1, case let turns = queue.next(min(Int(allowed), Self.atOnce)), !turns.isEmpty {
           allowed -= Double(turns.count)
           guard try await register(turns) else { break }
         }
@@ -157,12 +157,6 @@ final class ImportRun {
   /// milliseconds in all: one after the other, they would be a few hundred a second.
   private static let atOnce = 128
 
-  private func next(_ most: Int) -> [ImportQueue.Turn] {
-    var turns: [ImportQueue.Turn] = []
-    while turns.count < min(most, Self.atOnce), let turn = queue.next() { turns.append(turn) }
-    return turns
-  }
-
   /// Registers some rows at once.
   ///
   /// - Returns: whether the next ones may follow at once.
@@ -171,7 +165,7 @@ final class ImportRun {
     let registrations = turns.map { turn in Task.immediate { @LoopActor in try await register(turn) } }
     var results: [Result<Bool, any Error>] = []
     for one in registrations { results.append(await one.result) }
-    return try results.allSatisfy { try $0.get() }
+    return try results.map { try $0.get() }.allSatisfy { $0 }
   }
 
   /// Registers a row.
