@@ -37,8 +37,8 @@ public struct LedgerSettings: Sendable {
         + "it, the process encrypts if the server can, and checks nothing.")
     keysFile = reader.optionalString(
       Self.keysFileKey,
-      "JSON file with the keys that encrypt the secrets of webhook endpoints in the ledger. Gateways and notifiers need "
-        + "it. Without it, secrets are stored as plain text.", isSecret: true
+      "JSON file with the keys that encrypt the secrets of webhook endpoints in the ledger. Gateways, notifiers and "
+        + "consoles need it. Without it, secrets are stored as plain text.", isSecret: true
     ).map(reader.resolve)
     refusesPlainSecrets = reader.bool(
       Self.refusesPlainSecretsKey, false,

@@ -27,7 +27,7 @@ struct CanaryPlan {
       "appStore.productionURL", "appStore.sandboxURL", "simulator.notifications.passwordFile",
       "customerTokens.secretFile", "notifications.sharedSecretHashes", "redis.sentinelPasswordFile",
       "customerTokens.keys.secretFile", "customerTokens.keys.publicKeyFile", "customerTokens.jwks.file", "tokens.name",
-      "traces.authorizationFile",
+      "traces.authorizationFile", "console.openId.clientSecretFile",
     ] { planted[name] = try Canary.text(name) }
     for name in [
       "tokenHashes", "doors.iaptic.apiKeyHashes", "doors.iaptic.secretKeyHashes", "doors.mbaasy.clientTokens",

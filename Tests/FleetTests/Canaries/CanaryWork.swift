@@ -297,6 +297,10 @@ struct CanaryWork {
         "REDIS_PRIVATE_KEY_FILE": "broken-tls.key",
       ],
       ["SIMULATOR_NOTIFICATIONS_PASSWORD_FILE": plan.text("simulator.notifications.passwordFile")],
+      [
+        "CONSOLE_OPEN_ID_ISSUER": "https://id.example.com", "CONSOLE_OPEN_ID_CLIENT_ID": "console",
+        "CONSOLE_OPEN_ID_CLIENT_SECRET_FILE": plan.text("console.openId.clientSecretFile"),
+      ],
     ]
     for (variable, name) in [
       ("RABBITMQ_URL", "rabbitmq.url"), ("REDIS_URL", "redis.url"), ("LEDGER_URL", "ledger.url"),

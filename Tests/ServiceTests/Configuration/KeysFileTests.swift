@@ -76,7 +76,7 @@ struct KeysFileTests {
     }
     try folder.write(#"{"keys": [{"id": "a", "key": "\#(Self.key)"}]}"#, to: "keys.json")
     let refuses = #", "refusesPlainSecrets": true"#
-    for user in [SettingsUser.gateway, .notifier] {
+    for user in [SettingsUser.gateway, .notifier, .console] {
       #expect(
         try mistakes(refuses, user) == [
           "countersign.json: ledger.refusesPlainSecrets: is true, expected a file for ledger.keysFile too"
@@ -90,7 +90,7 @@ struct KeysFileTests {
 
   /// A worker and `migrate` need no key, so nobody has to give them the file.
   @Test func `only those who see secrets read the file`() throws {
-    for user in [SettingsUser.gateway, .notifier, .rekey] {
+    for user in [SettingsUser.gateway, .notifier, .console, .rekey] {
       #expect(try folder.mistakes(Self.settings, for: [user]).count == 1, "\(user)")
     }
     for user in [SettingsUser.worker, .migrate] {

@@ -123,10 +123,10 @@ class Chart(unittest.TestCase):
                 self.assertEqual({mount["name"] for mount in mounts}, volumes)
                 self.assertFalse([mount for mount in mounts if "subPath" in mount or not mount["readOnly"]])
 
-    def test_only_gateways_and_notifiers_get_the_keys_of_the_ledger(self):
+    def test_only_roles_that_see_secrets_get_the_keys_of_the_ledger(self):
         holders = {name for name, pod in pods(self.forms["everything"]).items()
                    if any(volume["name"] == "keys" for volume in pod["spec"]["volumes"])}
-        self.assertEqual(holders, {"acme-countersign-gateway", "acme-countersign-notifier"})
+        self.assertEqual(holders, {f"acme-countersign-{role}" for role in ("gateway", "notifier", "console")})
 
     def test_only_consoles_get_the_files_of_people(self):
         holders = {name for name, pod in pods(self.forms["everything"]).items()

@@ -9,7 +9,7 @@ extension SettingsReader {
       if let file = settings.ledger.caFile { noteAuthorities("ledger.caFile", file) }
     }
     // Workers and `migrate` never see a secret, so they can do without the file.
-    if !users.isDisjoint(with: [.gateway, .notifier, .rekey]) {
+    if users.contains(where: { $0.needsKeys || $0 == .rekey }) {
       do throws(UnusableKeysFile) {
         if let file = settings.ledger.keysFile { _ = files.read(file) }
         _ = try settings.ledger.readKeys()

@@ -45,7 +45,7 @@ volumes:
       sources:
         {{- include "countersign.sources" . | nindent 8 }}
   {{- end }}
-  {{- if and $values.ledgerKeys (has .role (list "gateway" "notifier")) }}
+  {{- if and $values.ledgerKeys (has .role (list "gateway" "notifier" "console")) }}
   - name: keys
     projected:
       defaultMode: 0440
@@ -80,7 +80,7 @@ volumeMounts:
   {{- if $values.secrets }}
   - {name: secrets, mountPath: /etc/countersign/secrets, readOnly: true}
   {{- end }}
-  {{- if and $values.ledgerKeys (has .role (list "gateway" "notifier")) }}
+  {{- if and $values.ledgerKeys (has .role (list "gateway" "notifier" "console")) }}
   - {name: keys, mountPath: /etc/countersign/keys, readOnly: true}
   {{- end }}
   {{- if and $values.console.people (eq .role "console") }}
