@@ -171,11 +171,12 @@ struct ConsoleTrafficTests {
       #expect(rotated.status == 200 && rotated.text.contains("whsec_"), "\(rotated.text)")
       let again = try await owner.post("\(page)/rotate", seen)
       #expect(again.status == 409 && again.text.contains("changed meanwhile") && !again.text.contains("whsec_"))
+      let done = try await actions(fleet, "endpoint.%")
+      #expect(done.first?.hasPrefix("endpoint.created publisher:") == true)
       #expect(
-        try await actions(fleet, "endpoint.%") == [
-          "endpoint.created publisher:default 1001", "endpoint.disabled operator:ada 1001",
-          "endpoint.enabled operator:ada 1001", "endpoint.tested operator:ada 1001",
-          "endpoint.changed operator:op 1001",
+        done.dropFirst() == [
+          "endpoint.disabled operator:ada 1001", "endpoint.enabled operator:ada 1001",
+          "endpoint.tested operator:ada 1001", "endpoint.changed operator:op 1001",
         ])
     }
   }
