@@ -39,12 +39,7 @@ extension ConsoleAPI {
         preview.refusal = "A worker has looked at it less than a minute ago. The purchase's page has what Apple said."
         return ConsoleAnswer.page(409, preview.html)
       case .begun:
-        context.log.info(
-          "purchase checked at the console",
-          [
-            "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
-            "environment": .string(key.environment.text),
-          ])
+        log(of: key).info("purchase checked at the console")
       case .waits: break
       }
       return ConsoleAnswer.seeOther(view.link(to: key).address)

@@ -1,7 +1,5 @@
 import Coordination
-import Crypto
 import Domain
-import Formats
 import HTTPServer
 import Ledger
 import Observability
@@ -164,8 +162,7 @@ extension ConsoleAPI {
     _ endpoint: ConsoleEndpoint, _ body: FormBody, _ isConfirmed: Bool, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
     let (key, view) = (endpoint.key, reader.view)
-    let token = isConfirmed ? body["token"] ?? "" : Hex.encode(try secureRandomBytes(16))
-    guard token.utf8.count == 32 else { return reader.malformed }
+    let token = try formToken("token", in: body, isConfirmed: isConfirmed, reader)
     let event = Event(
       testing: key.id, of: key.publisherId, id: Event.id(ofTest: token, at: key.id, of: key.publisherId),
       traceparent: TraceParent().description, now: context.now())

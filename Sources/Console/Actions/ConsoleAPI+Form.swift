@@ -1,5 +1,9 @@
+import Crypto
 import Domain
+import Formats
 import HTTPServer
+import Observability
+import Service
 
 /// An answer that ends a request at once.
 struct ConsoleRefusal: Error {
@@ -23,6 +27,25 @@ extension ConsoleAPI {
     let publisher = try acting(on: publisherId, reader)
     guard let body = FormBody(request.body) else { throw ConsoleRefusal(answer: reader.malformed) }
     return (publisher, body)
+  }
+
+  /// The random text by which a form works once: a new one for a preview, and the form's own if it is confirmed.
+  ///
+  /// - Throws: `ConsoleRefusal` for a text that no preview makes; `CryptoError`.
+  func formToken(_ name: String, in body: FormBody, isConfirmed: Bool, _ reader: ConsoleReader) throws -> String {
+    let token = isConfirmed ? body[name] ?? "" : Hex.encode(try secureRandomBytes(16))
+    guard token.utf8.count == 32, token.utf8.allSatisfy(\.isASCIILetterOrDigit) else {
+      throw ConsoleRefusal(answer: reader.malformed)
+    }
+    return token
+  }
+
+  /// The log, with the name of a purchase in each line.
+  func log(of key: PurchaseKey) -> Log {
+    context.log.with([
+      "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
+      "environment": .string(key.environment.text),
+    ])
   }
 }
 

@@ -35,12 +35,7 @@ extension ConsoleAPI {
         return reader.message(
           409, "Not released", "The purchase changed its owner meanwhile. Look at it again before you release it.")
       }
-      context.log.info(
-        "purchase released at the console",
-        [
-          "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
-          "environment": .string(key.environment.text),
-        ])
+      log(of: key).info("purchase released at the console")
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not release a purchase", error)

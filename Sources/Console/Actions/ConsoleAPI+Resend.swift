@@ -1,6 +1,5 @@
 import Configuration
 import Coordination
-import Crypto
 import Domain
 import EventLoop
 import Formats
@@ -23,8 +22,7 @@ extension ConsoleAPI {
     else { return reader.nothing }
     if let refusal = try await refusalOfReplay(endpoint) { return reader.message(409, "Not done", refusal) }
     let isConfirmed = body["step"] == "confirm"
-    let round = isConfirmed ? body["round"] ?? "" : Hex.encode(try secureRandomBytes(16))
-    guard round.utf8.count == 32, round.utf8.allSatisfy(\.isASCIILetterOrDigit) else { return reader.malformed }
+    let round = try formToken("round", in: body, isConfirmed: isConfirmed, reader)
     var preview = ActionPreview(
       view: reader.view, title: "Send the event again?", above: "Event \(key.id) of publisher \(key.publisherId)",
       facts: [

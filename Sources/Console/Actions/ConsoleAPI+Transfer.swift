@@ -1,4 +1,3 @@
-import Crypto
 import Domain
 import Formats
 import HTTPServer
@@ -37,8 +36,7 @@ extension ConsoleAPI {
       return question(404, "The publisher has no customer with this id. Check it: capitals count.")
     }
     let isConfirmed = body["step"] == "confirm"
-    let id = isConfirmed ? body["id"] ?? "" : Hex.encode(try secureRandomBytes(16))
-    guard id.utf8.count == 32, id.utf8.allSatisfy(\.isASCIILetterOrDigit) else { return reader.malformed }
+    let id = try formToken("id", in: body, isConfirmed: isConfirmed, reader)
     var preview = TransferPreview(
       view: view, purchase: purchase,
       from: try await side(purchase.owner.map { key.customer($0.customerId) }, publisher),
@@ -75,12 +73,7 @@ extension ConsoleAPI {
         return question(
           409, preview.decision.refusal ?? "The ledger decided otherwise: \(result?.rawValue ?? "no result").")
       }
-      context.log.info(
-        "purchase transferred at the console",
-        [
-          "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
-          "environment": .string(key.environment.text), "synchronizationId": .string(id),
-        ])
+      log(of: key).info("purchase transferred at the console", ["synchronizationId": .string(id)])
       return ConsoleAnswer.seeOther(view.link(to: key).address)
     } catch {
       log("console could not transfer a purchase", error)
