@@ -101,8 +101,8 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
-        "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Transport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
+        "HTTPServer", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Transport",
       ]),
 
     library(
@@ -141,8 +141,9 @@ let package = Package(
     library(
       "Console", "Console",
       [
-        "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Observability", "Postgres", "Redis", "Service",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres",
+        "Redis", "Service",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -245,8 +246,9 @@ let package = Package(
     tests(
       "ConsoleTests",
       [
-        "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport", "EventLoop",
-        "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Observability", "RoleSupport", "Service", "TestSupport",
+        "AMQP", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport",
+        "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "RoleSupport",
+        "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),

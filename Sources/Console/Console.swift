@@ -28,8 +28,8 @@ public final class Console: Role {
     let redis = RoleRedis(context, isNeeded: true)
     let ledger = try RoleLedger(context, isNeeded: true, statementTimeout: settings.console.statementTimeout)
     let sessions = ConsoleSessions(redis.client, prefix: settings.redis.prefix)
-    let health = HealthEndpoints(
-      metrics: context.metrics, checks: redis.readiness + ledger.readiness + context.publisherReadiness)
+    let checks = redis.readiness + ledger.readiness + context.publisherReadiness
+    let health = HealthEndpoints(metrics: context.metrics, checks: checks)
     let apple = HTTP2Client(settings.appStore)
     let orders = OrderLookups(
       settings.appStore, apple, CallBudgets(redis.client, prefix: settings.redis.prefix),
@@ -39,13 +39,16 @@ public final class Console: Role {
     let provider = people.openID.map { OpenIDProvider($0, context.log) }
     let api = ConsoleAPI(
       context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres, orders,
-      redis.client, ConsoleMetrics(context.metrics))
+      redis.client, ConsoleMetrics(context.metrics),
+      settings.console.playsLives ? SimulatedLives(settings.appStore, apple) : nil)
     let calls = ServiceAdapter(stop: { _ in
       apple.close()
       provider?.close()
     })
     // The exporter stops last, and sends the last spans.
-    let first: [any RoleService] = [TraceExporter(context), calls, ledger, redis, ledger.schema] + people.chores
+    let first: [any RoleService] =
+      [TraceExporter(context), calls, ledger, redis, FleetHeart(context, redis, checks: checks), ledger.schema]
+      + people.chores
     services = ServiceGroup(
       first + [
         context.clockChore { try await redis.client.time() },

@@ -107,6 +107,8 @@ enum ConsoleStyle {
     .sparks rect.good { fill: var(--good); opacity: .75; } .sparks rect.bad { fill: var(--bad); }
     .sparks rect.time { fill: var(--accent); opacity: .75; } .sparks rect.none { fill: var(--edge); }
     .sparks .name { color: var(--soft); font-size: .88rem; } .sparks .none { white-space: nowrap; }
+    .meter { width: 60px; height: 8px; vertical-align: 1px; }
+    .meter .all { fill: var(--edge); } .meter .part { fill: var(--accent); } .meter .full { fill: var(--warn); }
     details { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: .5rem .9rem; margin-top: .5rem; }
     summary { cursor: pointer; }
     pre { overflow-x: auto; margin: .5rem 0; }

@@ -16,6 +16,9 @@ enum BuildVersion {
   /// The commit; empty if the build was not told.
   static var commit: String { String(cString: countersign_commit()) }
 
+  /// The version, with the commit behind it if the build was told.
+  static var short: String { commit.isEmpty ? number : "\(number) (\(commit.prefix(12)))" }
+
   /// The C libraries with their versions, in the order of their names.
   static var libraries: [(name: String, version: String)] {
     [

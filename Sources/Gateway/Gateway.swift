@@ -25,19 +25,17 @@ public final class Gateway: Role {
     // Only the API of endpoints needs them. Purchases must not wait for a lost key.
     let secretKeys = SecretKeysWatch(context, ledger.postgres, isNeeded: false, namesKeys: false)
     keySets = parts.keySets
-    let api = GatewayAPI(
-      parts,
-      HealthEndpoints(
-        metrics: context.metrics,
-        checks: parts.redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness
-          + context.publisherReadiness))
+    let checks =
+      parts.redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness + context.publisherReadiness
+    let api = GatewayAPI(parts, HealthEndpoints(metrics: context.metrics, checks: checks))
 
     services = ServiceGroup([
       // It stops last, and sends the last spans.
       TraceExporter(context),
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so
       // the consumer of replies takes them until the stop.
-      ledger, parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }),
+      ledger, parts.redis, FleetHeart(context, redis, checks: checks),
+      ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }),
       ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
       ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.

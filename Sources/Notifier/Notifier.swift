@@ -37,22 +37,22 @@ public final class Notifier: Role {
           declare: context.declaring(parts.topology), handler: { runs.take($0) }), "rabbitmq \(crowd.consumption)")
     }
 
+    let checks =
+      parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness + publisher.readiness
+      + consumers.flatMap(\.readiness) + runs.readiness + context.publisherReadiness
     services = ServiceGroup(
       [
         // It stops last, and sends the last spans.
-        TraceExporter(context),
-        HealthServer(
-          context, at: context.settings.notifier.listen,
-          checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness
-            + publisher.readiness
-            + consumers.flatMap(\.readiness) + runs.readiness + context.publisherReadiness),
+        TraceExporter(context), HealthServer(context, at: context.settings.notifier.listen, checks: checks),
         // The clients. They close in the reverse order: what an attempt leaves to record is recorded before the ledger
         // closes, and the slots are renewed until the last attempt has ended.
-        ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis, ledger, records,
+        ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis,
+        FleetHeart(context, parts.redis, checks: checks), ledger, records,
         dependencies.underWay, ServiceAdapter(parts.subscribers), publisher, ledger.schema, secretKeys,
         // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       ] + consumers + [
         // What only repairs. Nothing waits for it.
+        QueueDepths.chore(context, parts.publisher, of: EventCrowd.allCases.map(parts.topology.deliveries)),
         parts.attemptLog, DeliverySweep.chore(parts), parts.outlet.lost, runs,
       ])
   }

@@ -12,6 +12,8 @@ public final class RoleContext {
   public let role: String
   /// The settings of the last good reading. Logins and addresses of servers change; the rest is that of the start.
   public private(set) var settings: Settings
+  /// The version of this build, with the commit if the build knows it.
+  public let version: String
   /// The doors of this build.
   public let doors: DoorCatalog
   public let log: Log
@@ -85,9 +87,10 @@ public final class RoleContext {
 
   /// Creates the context of one role.
   public init(
-    role: String, settings: Settings, publishers: Publishers, doors: DoorCatalog, faults: TestFaults = TestFaults()
+    role: String, version: String = "", settings: Settings, publishers: Publishers, doors: DoorCatalog,
+    faults: TestFaults = TestFaults()
   ) {
-    self.role = role
+    (self.role, self.version) = (role, version)
     self.settings = settings
     self.publishers = publishers
     self.doors = doors

@@ -46,20 +46,22 @@ public final class Worker: Role {
         "notifications", "notifications", of: parts.topology.notifications, prefetch: Self.notificationsAtOnce
       ) { notifications.take($0) }, ledger)
 
+    let checks =
+      parts.redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness + parts.places.readiness
+      + jobs.readiness + context.publisherReadiness
     services = ServiceGroup([
       // It stops last, and sends the last spans.
-      TraceExporter(context),
-      HealthServer(
-        context, at: context.settings.worker.listen,
-        checks: parts.redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness
-          + parts.places.readiness + jobs.readiness + context.publisherReadiness),
+      TraceExporter(context), HealthServer(context, at: context.settings.worker.listen, checks: checks),
       // The clients. They close in the reverse order: what the broker has confirmed to the publisher and to the
       // subscribers leaves the outbox before the ledger closes.
-      parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
+      parts.redis, FleetHeart(context, parts.redis, checks: checks),
+      ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
       ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       notificationConsumer, bulkConsumer, jobConsumer, ledger.schema,
       // What only repairs and counts. Nothing waits for it.
+      QueueDepths.chore(
+        context, parts.publisher, of: JobLane.allCases.map(parts.topology.jobs) + [parts.topology.notifications]),
       OutboxLook.chore(parts), AsideLook.chore(parts), RulesLook.chore(parts), RetentionLook.chore(parts),
       Sweep.chore(parts) { if running.count == 0 { ($0 == .bulk ? bulkConsumer : jobConsumer).jobsWait() } },
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.

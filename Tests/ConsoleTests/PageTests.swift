@@ -54,6 +54,12 @@ struct PageTests {
       evidence: [
         ConsoleEvidence(
           kind: text, source: text, signedAt: now, receivedAt: now, payload: Array("{\"\(text)\":1}".utf8))
+      ],
+      requests: [
+        RefundRequest(
+          id: "rfr_1", purchase: purchase.key, transactionId: TransactionId(text), bundleId: BundleId(text),
+          productId: ProductId(text), kind: .autoRenewable, customerId: CustomerId(text), reason: text,
+          requestedAt: now, state: .sending, lastError: text)
       ])
   }
 

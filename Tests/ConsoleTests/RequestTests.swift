@@ -95,7 +95,23 @@ struct RequestTests {
       ),
       (
         ["synchronizations", "7", "s", "retry"], .action(.retry(SynchronizationsKey(publisherId: 7, id: "s")))
-      ), (["synchronizations.json", "7", "s", "retry"], nil),
+      ), (["synchronizations.json", "7", "s", "retry"], nil), (["synchronizations", "retry"], .action(.retryAll)),
+      (["synchronizations.json", "retry"], nil), (["synchronizations", "7"], nil),
+      (["dead", "retry"], .action(.dead(.retry))), (["dead", "drop"], .action(.dead(.drop))),
+      (["dead", "erase"], nil), (["dead.json", "drop"], nil), (["play"], .page(.play, isJSON: false)),
+      (["play.json"], nil), (["play", "start"], .action(.startLife)), (["play", "7"], nil),
+      (["play", "x", "1"], nil), (["play", "7", ""], nil),
+      (
+        ["play", "7", "2000"],
+        .page(
+          .life(PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: "2000")), isJSON: false)
+      ),
+      (
+        ["play", "7", "2000", "end-grace"],
+        .action(
+          .apply(
+            .endGrace, PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: "2000")))
+      ), (["play", "7", "2000", "steal"], nil), (["play", "7", "2000", "renew", "more"], nil),
     ] as [([String], ConsoleRoute?)])
   func `a path has one route`(path: [String], route: ConsoleRoute?) { #expect(ConsoleRoute(path) == route) }
 
@@ -108,7 +124,11 @@ struct RequestTests {
       ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],
       ["synchronizations", "7", "s", "retry"], ["endpoints", "7", "ep", "enable"], ["endpoints", "7", "ep", "rotate"],
     ]
-    for path in actions + traffic + [["orders"], ["sign-out"]] {
+    let more = [
+      ["synchronizations", "retry"], ["dead", "retry"], ["dead", "drop"], ["play", "start"],
+      ["play", "7", "2000", "renew"],
+    ]
+    for path in actions + traffic + more + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
     }
     for path in [[], ["customers", "7", "42"], ["style.css"]] {

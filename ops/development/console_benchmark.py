@@ -9,6 +9,7 @@ from development.measured import Measured
 from development.table import Row
 from fleet import Failure
 from fleet.configuration import CONSOLE_USER, PUBLISHER
+from fleet.processes import wait_until
 
 # The goal of a page's p95, in milliseconds.
 GOAL = 50
@@ -55,8 +56,12 @@ def console(options):
         measured.floor(1, 1)  # commits the one that SQL copies
         receiver = measured.receiver()
         measured.endpoints(ENDPOINTS, receiver)
-        # It makes today's partition of the attempts.
-        measured.stop(measured.start("notifier"))
+        # It makes today's partition of the attempts, in its first seconds.
+        notifier = measured.start("notifier")
+        wait_until("today's partition of the attempts", lambda: measured.ledger.query(
+            "SELECT 1 FROM pg_class WHERE relname = 'attempts_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM_DD');"),
+            60, failed=notifier.ended, every=0.2)
+        measured.stop(notifier)
         print(f"console: making {count:,} purchases and {count * ATTEMPTS:,} attempts …", flush=True)
         measured.ledger.make(count)
         for sql in more(count):

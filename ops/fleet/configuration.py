@@ -148,7 +148,7 @@ class Configuration:
             "notifier": {"listen": self.listen["notifier"], "allowsInsecureEndpoints": True,
                          "allowedNetworks": ["127.0.0.0/8", "::1/128"]},
             "console": {"listen": self.listen.get("console", "127.0.0.1:8090"),
-                        "usersFile": self.console_users_file.name},
+                        "usersFile": self.console_users_file.name, "playsLives": True},
             "simulator": {
                 "listen": self.listen["simulator"],
                 "folder": str(self.simulator),

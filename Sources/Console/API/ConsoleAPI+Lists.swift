@@ -27,6 +27,8 @@ extension ConsoleAPI {
     case .configuration:
       let page = ConfigurationPage(view: reader.view, question: question, context.publishers)
       return reader.answer(html: page.html, json: page.json)
+    case .dead: return try await dead(question, reader)
+    case .fleet: return try await fleet(question, reader)
     }
   }
 

@@ -48,10 +48,13 @@ extension ConsoleAPI {
       key.publisherId, key.originalTransactionId, in: [key.environment])
     guard let record = try await found else { return reader.nothing }
     let owner = record.ownerships.last { $0.endedAt == nil }?.customerId
+    async let requests = ConsoleRefunds(postgres).requests(
+      about: key, PurchasePage.newest(record.purchase, atMost: 500).map(\.transactionId), limit: PurchasePage.most)
     let (notifications, evidence) = await signed
     let page = PurchasePage(
       view: reader.view, record: record, rules: publisher.accessRules(for: owner ?? .nobody),
-      notifications: notifications, evidence: evidence, timer: try await timer)
+      notifications: notifications, evidence: evidence, timer: try await timer, requests: try await requests,
+      policies: publisher.offers)
     return reader.answer(html: page.html, json: page.json)
   }
 

@@ -19,7 +19,7 @@ extension ConsoleAPI {
         choice, of: question.publishers, after: question.after, limit: ListPage.most, until: end)
     }
     guard let found else {
-      return reader.message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")
+      return reader.busy
     }
     page.found = found
     return reader.answer(html: page.html, json: page.json)

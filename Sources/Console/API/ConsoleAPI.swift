@@ -28,6 +28,13 @@ final class ConsoleAPI {
   let pacing: EndpointPacing
   /// The synchronizations under way.
   let open: OpenSynchronizations
+  /// The processes of the fleet.
+  let beats: FleetBeats
+  /// The jobs that wait for a call to Apple, and what is left of the budgets.
+  let line: CallLine
+  let budgets: CallBudgets
+  /// `nil` if nothing stands in for Apple here.
+  let lives: SimulatedLives?
   /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
   let timelines: ConsoleLine
   let metrics: ConsoleMetrics
@@ -38,14 +45,18 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ openID: OpenIDSignIn?,
-    _ postgres: PostgresClient, _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics
+    _ postgres: PostgresClient, _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics,
+    _ lives: SimulatedLives? = nil
   ) {
+    self.lives = lives
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
     (self.openID, self.orders, self.metrics) = (openID, orders, metrics)
     let keys = context.settings.redis.prefix
     copies = CustomerCopies(redis, prefix: keys)
     pacing = EndpointPacing(redis, prefix: keys)
     open = OpenSynchronizations(redis, prefix: keys)
+    (beats, line) = (FleetBeats(redis, prefix: keys), CallLine(redis, prefix: keys))
+    budgets = CallBudgets(redis, prefix: keys)
     (holdings, endpoints, deliveries) = (Holdings(postgres), ConsoleEndpoints(postgres), DeliveryLedger(postgres))
     endpointStore = context.makeEndpointStore(postgres)
     timelines = ConsoleLine(
@@ -114,8 +125,7 @@ final class ConsoleAPI {
       guard let person = try await person(of: request) else {
         return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))
       }
-      let reader = ConsoleReader(
-        view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: isJSON)
+      let reader = ConsoleReader(view: view(person), isJSON: isJSON)
       switch page {
       case .find: return try await find(request.query("q") ?? "", reader)
       case .customer(let key): return try await customer(key, reader)
@@ -125,11 +135,12 @@ final class ConsoleAPI {
       case .event(let key): return try await event(key, reader)
       case .notification(let key): return try await notification(key, reader)
       case .synchronization(let key): return try await synchronization(key, reader)
+      case .play: return play(reader)
+      case .life(let key): return try await life(key, request, reader)
       }
     case .action(let action):
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
-      let reader = ConsoleReader(
-        view: ConsoleView(prefix: prefix, person: person, now: context.now()), isJSON: false)
+      let reader = ConsoleReader(view: view(person), isJSON: false)
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
@@ -143,11 +154,14 @@ final class ConsoleAPI {
       case .recover(let endpoint): return try await recover(endpoint, request, reader)
       case .endpoint(let change, let endpoint): return try await self.change(endpoint, change, request, reader)
       case .retry(let synchronizations): return try await retry(synchronizations, request, reader)
+      case .dead(let change): return try await changeDead(change, request, reader)
+      case .startLife: return try await startLife(request, reader)
+      case .apply(let action, let key): return try await apply(action, to: key, request, reader)
+      case .retryAll: return try await retryAll(request, reader)
       }
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }
-      let view = ConsoleView(prefix: prefix, person: person, now: context.now())
-      return try await order(request, ConsoleReader(view: view, isJSON: false))
+      return try await order(request, ConsoleReader(view: view(person), isJSON: false))
     }
   }
 
@@ -155,6 +169,10 @@ final class ConsoleAPI {
   private func person(of request: HTTPServerRequest) async throws -> ConsolePerson? {
     guard let token = cookie.token(of: request) else { return nil }
     return try await signIn.person(token)
+  }
+
+  private func view(_ person: ConsolePerson) -> ConsoleView {
+    ConsoleView(prefix: prefix, person: person, now: context.now(), playsLives: lives != nil)
   }
 
   /// Sends somebody without a session to the sign-in, and from there back to a page.

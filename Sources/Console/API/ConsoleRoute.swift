@@ -25,6 +25,9 @@ enum ConsoleRoute: Equatable {
     case event(EventKey)
     case notification(NotificationKey)
     case synchronization(SynchronizationsKey)
+    /// Where a life in the simulator begins, and one that is played.
+    case play
+    case life(PurchaseKey)
   }
 
   /// What changes something. Each is a form that a page of the console posts.
@@ -44,6 +47,12 @@ enum ConsoleRoute: Equatable {
     case recover(EndpointKey)
     case endpoint(EndpointChange, EndpointKey)
     case retry(SynchronizationsKey)
+    /// All that wait for one reason.
+    case retryAll
+    /// Lets what was given up run again, or drops it.
+    case dead(DeadChange)
+    case startLife
+    case apply(PlayedLife.Action, PurchaseKey)
 
     /// The segments of the page that has the form.
     var page: [String] {
@@ -55,6 +64,9 @@ enum ConsoleRoute: Equatable {
       case .resend(let event, _): event.page
       case .recover(let endpoint), .endpoint(_, let endpoint): endpoint.page
       case .retry(let synchronizations): synchronizations.page
+      case .dead: [ConsoleList.dead.rawValue]
+      case .startLife, .apply: ["play"]
+      case .retryAll: [ConsoleList.synchronizations.rawValue]
       }
     }
   }
@@ -95,6 +107,7 @@ enum ConsoleRoute: Equatable {
       case (["check"], false): self = .action(.check(key))
       default: return nil
       }
+    case ("synchronizations", 2) where ids == ["retry"] && !isJSON: self = .action(.retryAll)
     case (let name?, 3...) where ConsoleRoute.traffic.contains(name):
       guard let publisher = Int64(ids[0]), let route = ConsoleRoute(name, publisher, Array(ids.dropFirst()), isJSON)
       else { return nil }
@@ -102,12 +115,38 @@ enum ConsoleRoute: Equatable {
     case (let name?, 1) where ConsoleList(rawValue: name) != nil:
       guard let list = ConsoleList(rawValue: name) else { return nil }
       self = .page(.list(list), isJSON: isJSON)
+    case ("dead", 2) where !isJSON:
+      guard let change = DeadChange(rawValue: ids[0]) else { return nil }
+      self = .action(.dead(change))
+    case ("play", 1...) where !isJSON:
+      guard let route = ConsoleRoute(play: Array(ids)) else { return nil }
+      self = route
     case ("orders", 1) where !isJSON: self = .order
     case ("sign-in", 1) where !isJSON: self = .signIn
     case ("sign-in", 2) where ids == ["openid"] && !isJSON: self = .openID
     case ("sign-in", 3) where path == OpenIDSettings.returnPath: self = .openIDReturn
     case ("sign-out", 1) where !isJSON: self = .signOut
     case ("style.css", 1) where !isJSON: self = .style
+    default: return nil
+    }
+  }
+
+  /// Finds the route of *Play a life*.
+  private init?(play ids: [String]) {
+    func key() -> PurchaseKey? {
+      guard let publisher = Int64(ids[0]), (1...64).contains(ids[1].utf8.count) else { return nil }
+      return PurchaseKey(
+        publisherId: publisher, environment: .production, originalTransactionId: OriginalTransactionId(ids[1]))
+    }
+    switch ids.count {
+    case 0: self = .page(.play, isJSON: false)
+    case 1 where ids[0] == "start": self = .action(.startLife)
+    case 2:
+      guard let key = key() else { return nil }
+      self = .page(.life(key), isJSON: false)
+    case 3:
+      guard let key = key(), let action = PlayedLife.Action(rawValue: ids[2]) else { return nil }
+      self = .action(.apply(action, key))
     default: return nil
     }
   }
@@ -162,6 +201,10 @@ enum ConsoleRoute: Equatable {
     case .action(.recover): "recover"
     case .action(.endpoint(let change, _)): change.label
     case .action(.retry): "retry"
+    case .action(.retryAll): "retryAll"
+    case .action(.dead(.retry)): "deadRetry"
+    case .action(.dead(.drop)): "deadDrop"
+    case .page(.play, _), .page(.life, _), .action(.startLife), .action(.apply): "play"
     case .order: "order"
     case .signIn: "signIn"
     case .signOut: "signOut"

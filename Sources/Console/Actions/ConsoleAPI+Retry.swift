@@ -1,7 +1,6 @@
 import Coordination
 import Domain
 import HTTPServer
-import JSON
 import Ledger
 import Observability
 import Service
@@ -28,12 +27,10 @@ extension ConsoleAPI {
       action: reader.view.link(key.page + ["retry"]), button: "Try it now", back: reader.view.link(to: key))
     guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
     do {
-      let filter = JSONWriter.object { json in
-        json.member("id", key.id)
-        json.member("publisher", key.publisherId)
-      }
+      var filter = JobFilter()
+      (filter.synchronization, filter.publisher) = (key.id, key.publisherId)
       try await OperatorAudit(postgres, name: reader.view.person.name)
-        .note("jobs.retried", "jobs", of: [key.publisherId], filter: filter)
+        .note("jobs.retried", "jobs", of: [key.publisherId], filter: filter.json)
       _ = try await open.hurry([waiting])
       context.log.info(
         "synchronization retried at the console",

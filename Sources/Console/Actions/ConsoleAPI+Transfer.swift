@@ -83,7 +83,7 @@ extension ConsoleAPI {
   }
 
   /// Whether a customer may get purchases, as a registration asks.
-  private func mayOwn(_ customer: CustomerKey, _ publisher: Publisher) async throws -> Bool {
+  func mayOwn(_ customer: CustomerKey, _ publisher: Publisher) async throws -> Bool {
     guard publisher.customers == .registered else { return true }
     return try await CustomerStore(postgres).isRegistered(customer.publisherId, customer.id)
   }

@@ -73,6 +73,7 @@ struct Attribute: Sendable, Equatable {
     case placeholder, rel, role, scope, title, type, value, viewBox, width, x, x1, x2, y, y1, y2, rx
     case label = "aria-label"
     case current = "aria-current"
+    case hidden = "aria-hidden"
     case autofocus, required, selected, open, preserveAspectRatio, tabindex
   }
 

@@ -5,8 +5,10 @@ enum ConsoleList: String, Sendable, CaseIterable {
   case endpoints
   case notifications
   case synchronizations
+  case dead
   case audit
   case configuration
+  case fleet
 
   /// What people call it, here and in the line of links.
   var title: String {
@@ -16,8 +18,10 @@ enum ConsoleList: String, Sendable, CaseIterable {
     case .endpoints: "Webhooks"
     case .notifications: "Notifications"
     case .synchronizations: "Synchronizations"
+    case .dead: "Given up"
     case .audit: "Audit"
     case .configuration: "Configuration"
+    case .fleet: "Fleet"
     }
   }
 
@@ -25,7 +29,7 @@ enum ConsoleList: String, Sendable, CaseIterable {
   var label: String {
     switch self {
     case .refundRequests: "refundRequests"
-    case .unclaimed, .audit, .configuration, .endpoints, .notifications, .synchronizations: rawValue
+    case .unclaimed, .audit, .configuration, .dead, .endpoints, .fleet, .notifications, .synchronizations: rawValue
     }
   }
 
@@ -35,6 +39,8 @@ enum ConsoleList: String, Sendable, CaseIterable {
     case .refundRequests, .notifications: ["state"]
     case .unclaimed: ["environment"]
     case .audit: ["customer"]
+    case .dead: ["kind", "cause"]
+    case .fleet: ["live"]
     case .endpoints, .synchronizations, .configuration: []
     }
   }
@@ -43,13 +49,13 @@ enum ConsoleList: String, Sendable, CaseIterable {
   var mostPublishers: Int {
     switch self {
     case .unclaimed: 1
-    // It asks no index.
-    case .configuration: .max
+    // They ask no index.
+    case .configuration, .dead, .fleet: .max
     default: 200
     }
   }
 
   /// Whether it has rows of which nobody can say whose they are. They belong to publisher 0, and who may see all
   /// publishers sees them.
-  var hasRowsOfNobody: Bool { self == .audit }
+  var hasRowsOfNobody: Bool { self == .audit || self == .dead }
 }

@@ -7,6 +7,8 @@ struct ConsoleView: Sendable {
   let person: ConsolePerson
   /// Milliseconds since 1970.
   let now: Int64
+  /// Whether people can play lives in the simulator.
+  var playsLives = false
 
   func link(_ segments: [String], query: [(name: String, value: String)] = []) -> Link {
     Link(prefix, segments, query: query)

@@ -31,7 +31,7 @@ enum Layout {
         + ConsoleList.allCases.map { list in
           let mark = list == present ? [Attribute.of(.current, "page")] : []
           return .element(.a, [.href(view.link([list.rawValue]))] + mark, [.text(list.title)])
-        })
+        } + (view.playsLives ? [.link(view.link(["play"]), "Play a life")] : []))
   }
 
   private static func find(_ view: ConsoleView, _ search: String) -> HTML {

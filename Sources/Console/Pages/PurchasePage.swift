@@ -13,6 +13,10 @@ struct PurchasePage {
   /// `nil` if it could not be read.
   let evidence: [ConsoleEvidence]?
   var timer: Timers.State?
+  /// What customers asked Apple about it.
+  var requests: [RefundRequest] = []
+  /// The offers of the publisher: their policies answer.
+  var policies = OfferCatalog([])
 
   /// The most pieces of each list.
   static let most = 25
@@ -20,8 +24,14 @@ struct PurchasePage {
   private var purchase: Purchase { record.purchase }
   private var access: Access { Access.of(purchase, rules: rules, now: view.now) }
   /// The newest first.
-  private var transactions: [TransactionFacts] {
-    purchase.transactions.values.sorted { ($1.purchaseDate, $1.transactionId) < ($0.purchaseDate, $0.transactionId) }
+  private var transactions: [TransactionFacts] { Self.newest(purchase) }
+
+  /// A purchase's transactions, the newest first.
+  static func newest(_ purchase: Purchase, atMost count: Int = .max) -> [TransactionFacts] {
+    let all = purchase.transactions.values.sorted {
+      ($1.purchaseDate, $1.transactionId) < ($0.purchaseDate, $0.transactionId)
+    }
+    return Array(all.prefix(count))
   }
 
   var html: String {
@@ -38,7 +48,8 @@ struct PurchasePage {
           [
             .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
             .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
-          ]), LifePicture(purchase, now: view.now).html, transactionTable, ownerTable, notificationTable, signed,
+          ]), LifePicture(purchase, now: view.now).html, transactionTable, requestTable, ownerTable,
+        notificationTable, signed,
       ])
   }
 
@@ -113,6 +124,8 @@ struct PurchasePage {
     let cents = price / 10 % 100
     return "\(price / 1000).\(cents < 10 ? "0" : "")\(cents) \(currency)"
   }
+
+  private var requestTable: HTML { RefundRequestsPage.section(requests, policies, view) }
 
   private var ownerTable: HTML {
     guard !record.ownerships.isEmpty else {

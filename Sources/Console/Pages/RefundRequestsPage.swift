@@ -56,6 +56,25 @@ struct RefundRequestsPage {
     request.customerId.map { view.customer(request.purchase.customer($0)) } ?? .span("nobody", class: "none")
   }
 
+  /// The requests about one purchase, on its page.
+  static func section(_ requests: [RefundRequest], _ policies: OfferCatalog, _ view: ConsoleView) -> HTML {
+    guard let publisher = requests.first?.purchase.publisherId else { return .nothing }
+    let page = RefundRequestsPage(
+      view: view, question: ListQuestion(choices: []), policies: [publisher: policies])
+    return .section(
+      "Refund requests",
+      [
+        .table(
+          "The latest deadline first", ["Deadline", "Transaction", "State", "Reason", "Answer"],
+          requests.map { request in
+            [
+              page.deadline(request), .code(request.transactionId.text), .text(request.state.words),
+              .text(request.reason ?? ""), .element(.div, [.class("wide")], page.answer(request)),
+            ]
+          })
+      ])
+  }
+
   /// Less than three hours are little time.
   private func deadline(_ request: RefundRequest) -> HTML {
     let isNear = request.state.isPending && request.deadline.subtracting(view.now) < 3 * 3_600_000

@@ -36,8 +36,30 @@ struct SynchronizationsPage {
     page.html(
       lead: "What has waited for more than 30 seconds. Each is tried again until it is finalized.",
       table: found.rows.isEmpty
-        ? nil : .all([progress == nil ? .unread("The states") : .nothing, table]),
+        ? nil : .all([progress == nil ? .unread("The states") : .nothing, table, all]),
       empty: "None waits for long. Each is finalized within seconds.")
+  }
+
+  /// A form for all that wait for one reason.
+  private var all: HTML {
+    guard view.person.role.acts else { return .nothing }
+    return .section(
+      "Try all of a kind",
+      [
+        .element(
+          .form,
+          [
+            .of(.method, "post"),
+            .action(view.link([ConsoleList.synchronizations.rawValue, "retry"])), .class("filters"),
+          ],
+          [
+            .hidden("publisher", question.publisher.map { "\($0)" } ?? ""),
+            ListPage.field(
+              "cause", "Wait, because", RetryCause.allCases.map { ($0.rawValue, $0.words) },
+              chosen: RetryCause.unauthorized.rawValue), .hidden("step", "preview"),
+            .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Try all …")]),
+          ])
+      ])
   }
 
   private var table: HTML {

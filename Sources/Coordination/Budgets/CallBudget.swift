@@ -4,13 +4,15 @@ public import Domain
 public struct CallPlace: Sendable, Hashable {
   /// `bundleId|environment`.
   public let name: String
+  public let bundleId: BundleId
+  public let environment: Environment
   /// The endpoints that can answer, the preferred one first.
   public let budgets: [CallBudget]
 
   /// Names a place.
   public init(bundleId: BundleId, environment: Environment, budgets: [CallBudget]) {
     name = "\(bundleId)|\(environment)"
-    self.budgets = budgets
+    (self.bundleId, self.environment, self.budgets) = (bundleId, environment, budgets)
   }
 }
 
@@ -18,13 +20,15 @@ public struct CallPlace: Sendable, Hashable {
 public struct CallBudget: Sendable, Hashable {
   /// The endpoint's name.
   public let endpoint: String
-  /// Calls per second, in the form for a script.
+  /// Calls per second.
+  public let perSecond: Double
+  /// The same in the form for a script.
   let rate: String
 
   /// Creates a budget. The rate may be less than one call per second, but not zero.
   public init(endpoint: String, perSecond: Double) {
     precondition(perSecond > 0)
-    self.endpoint = endpoint
+    (self.endpoint, self.perSecond) = (endpoint, perSecond)
     rate = String(perSecond)
   }
 }

@@ -6,8 +6,8 @@ public import Redis
 /// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
 @LoopActor
 public final class CallBudgets {
-  private let redis: RedisClient
-  private let keys: Keys
+  let redis: RedisClient
+  let keys: Keys
 
   /// Creates it over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {

@@ -1,4 +1,7 @@
 public import Domain
+import EventLoop
+import Formats
+import JSON
 
 /// Which of the jobs that wait a person means, by value.
 public struct JobFilter: Sendable, Equatable {
@@ -11,6 +14,8 @@ public struct JobFilter: Sendable, Equatable {
   public var synchronization: SynchronizationId?
   /// Only jobs that were registered at least so long ago.
   public var olderThan: Duration?
+  /// Only jobs that were registered until then, in milliseconds since 1970: who saw a count means those that it counts.
+  public var registeredUntil: Int64?
 
   /// Creates a filter that takes all jobs that are retrying.
   public init() {}
@@ -24,6 +29,7 @@ public struct JobFilter: Sendable, Equatable {
     guard open.status == .retrying else { return false }
     if let cause, open.cause != cause { return false }
     if let publisher, open.job.publisherId != publisher { return false }
+    if let registeredUntil, open.job.registeredAt > registeredUntil { return false }
     if let synchronization, open.job.synchronizationId != synchronization { return false }
     if let olderThan {
       let (age, isFar) = now.subtractingReportingOverflow(open.job.registeredAt)
@@ -34,5 +40,17 @@ public struct JobFilter: Sendable, Equatable {
       return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
     }
     return apps(open.job.publisherId).contains(app)
+  }
+
+  /// The filter as JSON, for the audit log.
+  public var json: [UInt8] {
+    JSONWriter.object { json in
+      json.member("app", app)
+      json.member("cause", cause?.rawValue)
+      json.member("id", synchronization)
+      json.member("olderThanSeconds", olderThan.map { Int64($0.wholeMilliseconds) / 1000 })
+      json.member("publisher", publisher)
+      json.member("registeredUntil", registeredUntil.map { rfc3339(milliseconds: $0) })
+    }
   }
 }

@@ -9,7 +9,7 @@ public struct OpenJob: Sendable, Equatable {
   /// The place where Apple knows the transaction, as `bundleId|environment`, if a run has found out.
   public let place: String?
   /// Its name in the list of open synchronizations.
-  let member: String
+  public let member: String
 
   /// Creates a value.
   public init(job: Job, status: Synchronization.Status, cause: RetryCause?, place: String?, member: String) {

@@ -35,6 +35,13 @@ public final class OpenSynchronizations {
     )
   }
 
+  /// How many synchronizations of a lane are under way.
+  public func count(_ lane: JobLane) async throws -> Int {
+    let reply = try await redis.send(["ZCARD", keys.open(lane)])
+    guard let count = reply.integer else { throw RedisError.unexpected(reply, "count open synchronizations") }
+    return Int(clamping: count)
+  }
+
   /// Reads what is known of a job under way; `nil` if none has its id any more.
   public func open(_ job: Job) async throws -> OpenJob? {
     let progress = try await progress(job.publisherId, job.synchronizationId)

@@ -106,16 +106,3 @@ struct JobsCommand {
     }
   }
 }
-
-extension JobFilter {
-  /// The filter as JSON, for the audit log.
-  fileprivate var json: [UInt8] {
-    JSONWriter.object { json in
-      json.member("app", app)
-      json.member("cause", cause?.rawValue)
-      json.member("id", synchronization)
-      json.member("olderThanSeconds", olderThan.map { Int64($0.wholeMilliseconds) / 1000 })
-      json.member("publisher", publisher)
-    }
-  }
-}

@@ -43,7 +43,7 @@ extension Command {
       return 2
     }
     let context = RoleContext(
-      role: name, settings: configuration.settings, publishers: configuration.publishers,
+      role: name, version: BuildVersion.short, settings: configuration.settings, publishers: configuration.publishers,
       doors: DoorRegistry.catalog)
     let log = context.log
     configuration.warn(log)

@@ -30,6 +30,21 @@ public struct ConsoleRefunds {
     return try await page(.listConsoleRefunds, publishers, [.text(state.rawValue)], place, limit)
   }
 
+  /// Reads the requests about transactions of a purchase, the latest deadline first. The index knows transactions only.
+  ///
+  /// - Throws: as ``pending(of:after:limit:)``.
+  public func requests(
+    about purchase: PurchaseKey, _ transactions: [TransactionId], limit: Int
+  ) async throws -> [RefundRequest] {
+    let rows = try await postgres.run(
+      PostgresQuery(
+        .listConsoleRefundsOfPurchase,
+        [
+          .int64(purchase.publisherId), .id(purchase.environment), .ids(transactions), .int64(Int64(limit)),
+        ]))
+    return try RefundRequestRow.table.records(rows)
+  }
+
   private func page(
     _ statement: PostgresStatement, _ publishers: [Int64], _ more: [PostgresParameter], _ place: ConsolePlace,
     _ limit: Int
@@ -56,6 +71,14 @@ extension PostgresStatement {
         AND (deadline, publisher_id, id) > ($2, $3, $4)
       ORDER BY deadline, id LIMIT $5) r
     ORDER BY r.deadline, r.publisher_id, r.id LIMIT $5
+    """)
+
+  fileprivate static let listConsoleRefundsOfPurchase = PostgresStatement(
+    "console: list refund requests of a purchase",
+    """
+    SELECT \(RefundRequestRow.table.selected("r")) FROM refund_requests r
+    WHERE publisher_id = $1 AND environment = $2 AND transaction_id = ANY ($3::text[])
+    ORDER BY deadline DESC, id DESC LIMIT $4
     """)
 
   fileprivate static let listConsoleRefunds = PostgresStatement(

@@ -186,7 +186,7 @@ extension PostgresStatement {
     """
     SELECT at, NULL::timestamptz AS signed_at, action AS what, id::text AS id, NULL AS about,
       split_part(actor, ':', 1) AS outcome
-    FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id DESC LIMIT $3
+    FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id + 0 DESC LIMIT $3
     """)
 
   fileprivate static let readConsolePurchaseNotifications = PostgresStatement(

@@ -1,6 +1,7 @@
 import Crypto
 public import Domain
 import EventLoop
+import Formats
 import JSON
 
 /// Which of the dead messages a person means, by value.
@@ -16,6 +17,8 @@ public struct DeadFilter: Sendable, Equatable {
   public var customer: CustomerId?
   /// Only messages that were buried at least so long ago.
   public var olderThan: Duration?
+  /// Not messages that were buried later, in milliseconds since 1970: who saw a count means those that it counts.
+  public var buriedUntil: Int64?
 
   /// Creates a filter that takes all messages.
   public init() {}
@@ -36,6 +39,7 @@ public struct DeadFilter: Sendable, Equatable {
     if let publisher, message.publisherId != publisher { return false }
     if let endpoint, message.endpointId != endpoint { return false }
     if let id, message.id.utf8.elementsEqual(id.utf8) == false { return false }
+    if let buriedUntil, let since = message.buriedAt, since > buriedUntil { return false }
     if let customer, !message.names(customer) { return false }
     if let olderThan {
       guard let since = message.buriedAt ?? message.time else { return false }
@@ -51,6 +55,7 @@ public struct DeadFilter: Sendable, Equatable {
   public var json: [UInt8] {
     JSONWriter.object { json in
       json.member("app", app)
+      json.member("buriedUntil", buriedUntil.map { rfc3339(milliseconds: $0) })
       json.member("cause", cause?.rawValue)
       json.member("customer", customer.map { CustomerDigest.short(of: $0.text, of: publisher ?? 0) })
       json.member("endpoint", endpoint)

@@ -30,17 +30,19 @@ public struct DeadQueueChange {
   let connection: AMQPConnection
   /// The most messages that leave the queue.
   let limit: Int
+  /// After so many messages, the change looks at no more.
+  let mostLooked: Int
   let isDryRun: Bool
 
   /// Creates a change.
   public init(
     _ kind: DeadMessage.Kind, in topology: Topology, over connection: AMQPConnection, limit: Int = .max,
-    isDryRun: Bool = false
+    mostLooked: Int = .max, isDryRun: Bool = false
   ) {
     self.kind = kind
     queue = topology.dead(kind)
     self.connection = connection
-    self.limit = limit
+    (self.limit, self.mostLooked) = (limit, mostLooked)
     self.isDryRun = isDryRun
   }
 
@@ -63,7 +65,7 @@ public struct DeadQueueChange {
       before += some.count
       let leaving = zip(messages, fates).filter { $0.1.leaves }.prefix(limit - changed)
       changed += leaving.count
-      let goesOn = changed < limit
+      let goesOn = changed < limit && before < mostLooked
       guard !isDryRun, !leaving.isEmpty else { return DeadQueueLook.Step(goesOn: goesOn) }
       try await publish(leaving.map(\.1), on: publisher)
       try await record(leaving.map(\.0))

@@ -14,6 +14,7 @@ public final class LoopWatch {
   private let turns: Histogram
   private let stalls = Stalls()
   private var lookout: LookoutThread?
+  private var longest = Duration.zero
 
   /// What the thread counts, and the loop publishes.
   private final class Stalls: Sendable {
@@ -37,11 +38,18 @@ public final class LoopWatch {
   /// How many turns lasted longer than a second. Any thread may ask.
   nonisolated var stallCount: Int { stalls.count.load(ordering: .relaxed) }
 
+  /// The longest turn since somebody asked last.
+  public func takeLongest() -> Duration {
+    defer { longest = .zero }
+    return longest
+  }
+
   /// Starts to watch. A process has one loop, so it starts one watch.
   public func start() {
     guard lookout == nil else { return }
-    EventLoop.process.observeTurns { [turns, log] turn in
+    EventLoop.process.observeTurns { [turns, log, weak self] turn in
       turns.observe(turn.duration.inSeconds)
+      if let self, turn.duration > longest { longest = turn.duration }
       guard turn.duration >= LoopWatch.slow else { return }
       log.warning(
         "slow turn of the loop",

@@ -63,6 +63,13 @@ public final class Metrics {
     return text
   }
 
+  /// The present values of some metrics, by their names. Histograms and counters by publisher have none.
+  public func readings(of names: Set<String>) -> [MetricReading] {
+    families.filter { names.contains($0.name) }.flatMap { family in
+      family.readings.map { MetricReading(name: family.name, labels: $0.labels, value: $0.value) }
+    }
+  }
+
   private func add<Family: MetricFamily>(_ family: Family) -> Family {
     families.append(family)
     return family
@@ -74,7 +81,25 @@ protocol MetricFamily {
   var name: String { get }
   var help: String { get }
   var type: String { get }
+  /// The present values, by the values of the labels; empty if it has more than one number for each.
+  var readings: [(labels: [String], value: Double)] { get }
   func write(to text: inout String)
+}
+
+extension MetricFamily {
+  var readings: [(labels: [String], value: Double)] { [] }
+}
+
+/// A metric's value.
+public struct MetricReading: Sendable, Equatable {
+  public let name: String
+  /// The values of the labels, in the order in which the metric declares them.
+  public let labels: [String]
+  public let value: Double
+
+  public init(name: String, labels: [String], value: Double) {
+    (self.name, self.labels, self.value) = (name, labels, value)
+  }
 }
 
 /// A number that only grows.
@@ -98,6 +123,8 @@ public final class Counter: MetricFamily {
 
   /// Adds one to the number that has these label values.
   public func count(_ labelValues: String...) { values.update(labelValues, initial: 0) { $0 += 1 } }
+
+  var readings: [(labels: [String], value: Double)] { values.sorted }
 
   func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
 }
@@ -145,6 +172,8 @@ public final class Gauge: MetricFamily {
     values.update(labelValues, initial: value) { $0 = value }
   }
 
+  var readings: [(labels: [String], value: Double)] { values.sorted }
+
   func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
 }
 
@@ -158,6 +187,8 @@ final class ReadMetric: MetricFamily {
   init(name: String, help: String, type: String, read: @escaping @LoopActor () -> Double) {
     (self.name, self.help, self.type, self.read) = (name, help, type, read)
   }
+
+  var readings: [(labels: [String], value: Double)] { [([], read())] }
 
   func write(to text: inout String) { text += "\(name) \(plain(read()))\n" }
 }

@@ -20,7 +20,11 @@ public struct ConsoleSettings: Sendable {
   /// The proxies whose `X-Forwarded-For` names the person's address.
   public var trustedProxies: [AddressBlock]
 
+  /// Whether the console offers to play lives in the simulator that stands in for Apple.
+  public var playsLives: Bool
+
   public static let usersFileKey = "console.usersFile"
+  public static let playsLivesKey = "console.playsLives"
   public static let trustedProxiesKey = "console.trustedProxies"
 
   init(_ reader: SettingsReader) {
@@ -44,6 +48,9 @@ public struct ConsoleSettings: Sendable {
       "console.sessionSeconds", 43_200, 60...604_800, "A session ends after this, however much it is used.")
     statementTimeout = reader.seconds(
       "console.statementTimeoutSeconds", 2, 0.1...60, "PostgreSQL breaks off a look-up that takes longer.")
+    playsLives = reader.bool(
+      Self.playsLivesKey, false,
+      "The console offers *Play a life*: `appStore.productionURL` is a simulator's, and not Apple's.")
     trustedProxies = reader.trustedProxies(Self.trustedProxiesKey, before: "console")
   }
 

@@ -1,3 +1,5 @@
+import Formats
+
 /// The configuration of one process. Every role reads the same file and takes the settings that it needs.
 public struct Settings: Sendable {
   public var rabbitmq: RabbitMQSettings
@@ -39,6 +41,10 @@ public struct Settings: Sendable {
     worker = WorkerSettings(reader)
     notifier = NotifierSettings(reader)
     console = ConsoleSettings(reader)
+    if console.playsLives, ServerURL(appStore.productionURL)?.host.hasSuffix("apple.com") ?? true {
+      reader.note(
+        ConsoleSettings.playsLivesKey, "is true, but appStore.productionURL is Apple's: only a simulator has lives")
+    }
     simulator = SimulatorSettings(reader)
     logLevel = reader.choice("log.level", LogLevel.info, "Lowest level that is logged.")
     logCustomers = reader.choice(

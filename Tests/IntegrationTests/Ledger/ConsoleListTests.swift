@@ -47,6 +47,11 @@ struct ConsoleListTests {
       #expect(answered.map { $0.map(\.id.text) } == [["g"], ["f"]])
       #expect(try await refunds.pending(of: [9], after: nil, limit: 5).rows.map(\.purchase.publisherId) == [9])
       #expect(try await refunds.pending(of: [], after: nil, limit: 5).rows == [])
+      // Those about one purchase, by its transactions.
+      let purchase = PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: "100")
+      #expect(
+        try await refunds.requests(about: purchase, ["a", "b", "c", "f"], limit: 5).map(\.id.text) == ["b", "a", "f"])
+      #expect(try await refunds.requests(about: purchase, [], limit: 5) == [])
       // Any number of an address is a place.
       for number in [Int64.min, -1, .max] {
         _ = try await refunds.pending(of: [7], after: ConsolePlace(number, 7, "x"), limit: 5)

@@ -34,6 +34,24 @@ struct MetricsTests {
         """)
   }
 
+  @Test func `a metric's present values are read by its name`() {
+    let metrics = Metrics()
+    metrics.counter("a_total", "A.", labels: ["route"]).add(2.5, "x")
+    let gauge = metrics.gauge("b", "B.", labels: ["queue"])
+    gauge.set(3, "two")
+    gauge.set(1, "one")
+    metrics.gauge("c", "C.") { 7 }
+    metrics.histogram("d", "D.").observe(1)
+    metrics.publisherCounter("e_total", "E.").count(1)
+    #expect(
+      metrics.readings(of: ["a_total", "b", "c", "d", "e_total", "none"]) == [
+        MetricReading(name: "a_total", labels: ["x"], value: 2.5),
+        MetricReading(name: "b", labels: ["one"], value: 1), MetricReading(name: "b", labels: ["two"], value: 3),
+        MetricReading(name: "c", labels: [], value: 7),
+      ])
+    #expect(metrics.readings(of: []) == [])
+  }
+
   /// Prometheus' `increase()` does not see the first event of a series that begins with 1.
   @Test func knownLabelValuesAreThereFromTheStart() {
     let metrics = Metrics()

@@ -223,6 +223,31 @@ class Walk:
         self.wait("a worker has looked at it", lambda: self.seen("A worker looked at it last"))
         self.judge("synchronized-again")
 
+    def play(self):
+        """Plays a life in the simulator: begins it, gives it to a customer, and refunds it."""
+        self.go("/play")
+        self.judge("play")
+        self.driver.find_element(By.ID, "customer").send_keys(CUSTOMER.rpartition("/")[2])
+        self.press("form[action$='/play/start'] button")
+        self.wait("the life begins", lambda: "/play/1001/" in self.driver.current_url)
+        # A page that loads itself again would do so while it is judged.
+        page = self.driver.current_url.removeprefix(URL).removesuffix("&live=1")
+        self.go(page)
+        self.wait("the life is known here", lambda: self.seen("Give it to"))
+        self.judge("life-of-nobody")
+        self.press("form[action$='/transfer'] button")
+        self.wait("the preview comes", lambda: "Transfer the purchase?" in self.driver.title)
+        self.confirm("the purchase opens", lambda: "/purchases/" in self.driver.current_url)
+        self.go(page)
+        self.press("form[action$='/fail'] button")
+        self.wait("the renewal fails", lambda: "in its grace period" in self.driver.page_source)
+        self.go(page)
+        self.judge("life-in-grace")
+        self.press("form[action$='/refund'] button")
+        self.wait("the life is refunded", lambda: "At Apple: refunded" in self.driver.page_source)
+        self.go(page)
+        self.judge("life-refunded")
+
     def seen(self, words):
         """Loads the page again; says whether it has the words."""
         self.driver.refresh()
@@ -372,6 +397,7 @@ class Walk:
         self.endpoint()
         self.transfer()
         self.write()
+        self.play()
         self.release()
         self.lists("after-a-release")
         self.go("/customers/1001/nobody-has-this-id")

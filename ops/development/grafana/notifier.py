@@ -54,6 +54,8 @@ DASHBOARD = Dashboard(
                   "`abandoned` and `dropped` never reach the URL in `forwardTo`.", [
                       Query(rate("countersign_notification_forwards_total", "outcome"), "{{outcome}}")], unit="ops",
                   others=("CountersignNotificationNotPassedOn",)),
+            Panel("Messages that wait in queues", "Grow for minutes: start more notifiers.", [
+                Query("max by (queue) (countersign_queue_messages{@})", "{{queue}}")], runbook="webhooks-late"),
             Panel("Ends of attempts that wait for the ledger",
                   "More than 0 for minutes: the ledger is away. At `notifier.concurrency`, webhooks stand still.", [
                       Query("sum(countersign_webhook_records_waiting{@})", "records")],

@@ -69,6 +69,8 @@ DASHBOARD = Dashboard(
             Panel("Subscribers: events that the ledger owes them", "At most 100,000 are counted.", [
                 Query("max by (subscriber) (countersign_subscriber_owed_events{@})", "{{subscriber}}")],
                 runbook="subscriber-behind"),
+            Panel("Messages that wait in queues", "Jobs grow: the workers have too few places, or none runs.", [
+                Query("max by (queue) (countersign_queue_messages{@})", "{{queue}}")], runbook="jobs-wait"),
             Panel("Subscribers: missed, and given up, a second",
                   "Missed events come later. Events that are given up never come.", [
                       Query(rate("countersign_subscriber_misses_total", "subscriber"), "{{subscriber}}: missed"),

@@ -17,11 +17,6 @@ enum DeadCommand {
     + "[--publisher ID] [--app BUNDLE] [--endpoint ID] [--customer ID] [--id ID] [--older-than 90s|15m|2h] [--all] "
     + "[--limit N] [--dry-run] [--plain] [--json] [--as NAME]"
 
-  /// Another person's work, or a broken promise, would be the result.
-  struct Refused: Error, CustomStringConvertible {
-    let description: String
-  }
-
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     let (options, configuration): (DeadOptions, LoadedConfiguration)

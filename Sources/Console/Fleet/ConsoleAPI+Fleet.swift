@@ -1,0 +1,50 @@
+import AppStore
+import Configuration
+import Coordination
+import Domain
+import EventLoop
+import HTTPServer
+import Service
+
+/// The page about the processes, for operators.
+extension ConsoleAPI {
+  func fleet(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
+    var page = FleetPage(view: reader.view, question: question)
+    if FleetPage.showsProcesses(to: reader.view.person) { page.beats = try await beats.all() }
+    for lane in JobLane.allCases {
+      page.lanes.append(
+        FleetPage.Lane(lane: lane, open: try await open.count(lane), inLine: try await line.count(lane)))
+    }
+    let places = Self.places(of: question.publishers.compactMap { context.publishers[$0] }, context.settings.appStore)
+    page.hasMoreApps = places.hasMore
+    page.budgets = try await budgets.states(of: places.found)
+    var answer = reader.answer(html: page.html, json: page.json)
+    // A page of HTML needs no script for that.
+    if page.isLive, !reader.isJSON { answer.headers.append(("Refresh", "\(FleetPage.seconds)")) }
+    return answer
+  }
+
+  /// The places of publishers' apps with the budgets of all their endpoints.
+  private static func places(
+    of publishers: [Publisher], _ settings: AppStoreSettings
+  ) -> (found: [CallPlace], hasMore: Bool) {
+    // Two publishers may name one app: its budget is one.
+    var seen: Set<String> = []
+    var found: [CallPlace] = []
+    for app in publishers.lazy.flatMap(\.apps) {
+      for environment in [Environment.production, .sandbox] where app.environments.contains(environment) {
+        let place = CallPlace(
+          bundleId: app.bundleId, environment: environment,
+          budgets: AppStoreEndpoint.allCases.map { endpoint in
+            CallBudget(
+              endpoint: endpoint.rawValue,
+              perSecond: endpoint.callsPerSecond(in: environment) * settings.budgetScale)
+          })
+        guard seen.insert(place.name).inserted else { continue }
+        guard found.count < FleetPage.mostApps else { return (found, true) }
+        found.append(place)
+      }
+    }
+    return (found, false)
+  }
+}

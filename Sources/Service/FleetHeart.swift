@@ -1,0 +1,94 @@
+import Configuration
+import Coordination
+import Crypto
+import Domain
+public import EventLoop
+import Formats
+import Glibc
+import Observability
+
+/// Tells the fleet every few seconds that this process lives, and how it is: for the console's page *Fleet*.
+///
+/// A beat that does not get through is not repeated, and nothing else waits for one.
+@LoopActor
+public final class FleetHeart: RoleService {
+  private let context: RoleContext
+  private let redis: RoleRedis
+  private let beats: FleetBeats
+  private let checks: [ReadinessCheck]
+  private let id: String
+  private let startedAt: Int64
+  private var phase = ServicePhase.new
+  private var usage: (cpu: Double, at: ContinuousClock.Instant)
+  private lazy var chore = Chore(
+    every: FleetBeats.interval, after: .zero, .last, isReady: { [redis] in redis.isReady }
+  ) { [weak self] in await self?.beat() }
+
+  /// The share of one core that the process has used since the beat before, from 0 on.
+  public nonisolated static let cpu = "cpu"
+  /// The longest turn of the loop since the beat before, in seconds.
+  public nonisolated static let longestTurn = "longestTurn"
+
+  /// The metrics that a beat has, if the role has them.
+  nonisolated static let metrics: Set<String> = [
+    "countersign_connection_up", "countersign_configuration_current", "countersign_publishers_broken",
+    "countersign_redis_writes_refused", "countersign_redis_evicts", "countersign_process_resident_memory_bytes",
+    "countersign_log_lines_dropped_total", "countersign_loop_stalls_total", "countersign_http_connections",
+    "countersign_door_requests_waiting", "countersign_event_reads_waiting", "countersign_exports_running",
+    "countersign_jwks_overdue_seconds", "countersign_job_slots", "countersign_jobs_in_flight",
+    "countersign_queue_messages", "countersign_apple_refused_apps", "countersign_dead_messages",
+    "countersign_notifications_put_aside", "countersign_subscriber_owed_events",
+    "countersign_subscriber_oldest_owed_seconds", "countersign_timer_backlog_seconds",
+    "countersign_history_gap_seconds", "countersign_silent_apps", "countersign_refund_deadline_seconds",
+    "countersign_deliveries_in_flight", "countersign_deliveries_waiting", "countersign_webhook_records_waiting",
+  ]
+
+  /// - Parameter checks: the lines of `/readyz`.
+  public init(_ context: RoleContext, _ redis: RoleRedis, checks: [ReadinessCheck]) {
+    (self.context, self.redis, self.checks) = (context, redis, checks)
+    beats = FleetBeats(redis.client, prefix: context.settings.redis.prefix)
+    // Without a random number the time alone tells two processes apart well enough.
+    id = (try? Hex.encode(secureRandomBytes(8))) ?? "\(monotonicNanoseconds())"
+    startedAt = context.now()
+    usage = (processorSeconds(), .now)
+  }
+
+  public func start() { if phase.start() { chore.start() } }
+
+  /// Does nothing: what runs may take a while yet, and the process lives until the stop.
+  public func close() {}
+
+  public func stop(within grace: Duration) async {
+    guard phase.stop() else { return }
+    // A beat that came behind the farewell would let the process look silent.
+    await chore.stop(within: min(grace, .seconds(1)))
+    // While Redis is away, the process just falls silent.
+    if redis.isReady { try? await beats.leave(id) }
+  }
+
+  private func beat() async {
+    let (cpu, now) = (processorSeconds(), ContinuousClock.now)
+    let share = max(0, cpu - usage.cpu) / max(0.001, (now - usage.at).inSeconds)
+    usage = (cpu, now)
+    let own = [
+      FleetBeat.Reading(Self.cpu, [], share),
+      FleetBeat.Reading(Self.longestTurn, [], context.loopWatch.takeLongest().inSeconds),
+    ]
+    let told = FleetBeat(
+      id: id, role: context.role, version: context.version, place: "\(Self.host):\(getpid())", startedAt: startedAt,
+      troubles: checks.map { $0.result().line }.filter { !$0.hasPrefix("ok: ") },
+      readings: own
+        + context.metrics.readings(of: Self.metrics).map { FleetBeat.Reading($0.name, $0.labels, $0.value) })
+    do {
+      try await beats.tell(told)
+    } catch {
+      context.log.debug("the fleet was not told", ["cause": .failure(error)])
+    }
+  }
+
+  private static let host: String = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "?" }
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }()
+}
