@@ -31,8 +31,9 @@ public final class Console: Role {
     let checks = redis.readiness + ledger.readiness + context.publisherReadiness
     let health = HealthEndpoints(metrics: context.metrics, checks: checks)
     let apple = HTTP2Client(settings.appStore)
+    let budgets = CallBudgets(redis.client, prefix: settings.redis.prefix)
     let orders = OrderLookups(
-      settings.appStore, apple, CallBudgets(redis.client, prefix: settings.redis.prefix),
+      settings.appStore, apple, budgets,
       SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple), context.metrics, context.log,
       now: context.now)
     let signIn = try SignIn(context, people, sessions, ledger.postgres)
@@ -40,6 +41,7 @@ public final class Console: Role {
     let api = ConsoleAPI(
       context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres, orders,
       redis.client, ConsoleMetrics(context.metrics),
+      TestNotifications(settings.appStore, apple, budgets, now: context.now),
       settings.console.playsLives ? SimulatedLives(settings.appStore, apple) : nil)
     let calls = ServiceAdapter(stop: { _ in
       apple.close()

@@ -21,8 +21,8 @@ public final class FleetHeart: RoleService {
   private var phase = ServicePhase.new
   private var usage: (cpu: Double, at: ContinuousClock.Instant)
   private lazy var chore = Chore(
-    every: FleetBeats.interval, after: .zero, .last, isReady: { [redis] in redis.isReady }
-  ) { [weak self] in await self?.beat() }
+    every: FleetBeats.interval, after: .zero, .last, isReady: { [redis] in redis.isReady },
+    look: { [weak self] in await self?.beat() })
 
   /// The share of one core that the process has used since the beat before, from 0 on.
   public nonisolated static let cpu = "cpu"

@@ -31,8 +31,8 @@ public struct QueueDepths {
     for queue in queues { gauge.set(0, queue) }
     let look = QueueDepths(
       depth: { try await publisher.channel?.depth(of: $0) }, queues: queues, log: context.log)
-    return Chore(every: .seconds(10), .dropped, isReady: { publisher.isReady }) {
-      for (queue, messages) in await look.run() { gauge.set(Double(messages), queue) }
-    }
+    return Chore(
+      every: .seconds(10), .dropped, isReady: { publisher.isReady },
+      look: { for (queue, messages) in await look.run() { gauge.set(Double(messages), queue) } })
   }
 }

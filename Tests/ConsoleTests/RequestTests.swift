@@ -97,6 +97,8 @@ struct RequestTests {
         ["synchronizations", "7", "s", "retry"], .action(.retry(SynchronizationsKey(publisherId: 7, id: "s")))
       ), (["synchronizations.json", "7", "s", "retry"], nil), (["synchronizations", "retry"], .action(.retryAll)),
       (["synchronizations.json", "retry"], nil), (["synchronizations", "7"], nil),
+      (["notifications", "test"], .action(.testNotification)),
+      (["notifications", "tested"], .page(.testNotification, isJSON: false)), (["notifications.json", "test"], nil),
       (["dead", "retry"], .action(.dead(.retry))), (["dead", "drop"], .action(.dead(.drop))),
       (["dead", "erase"], nil), (["dead.json", "drop"], nil), (["play"], .page(.play, isJSON: false)),
       (["play.json"], nil), (["play", "start"], .action(.startLife)), (["play", "7"], nil),

@@ -250,7 +250,45 @@ struct ConsoleTrafficTests {
       #expect(try await ada.get("/notifications?state=aside").status == 200)
       #expect(try await ada.get("/notifications?state=other").status == 400)
       #expect(try await other.get("/notifications/1001/\(uuid)").status == 404)
+      #expect(list.text.contains("Apple&#39;s posts and its history") && list.text.contains("Send a test …"))
       #expect(try await !other.get("/notifications").text.contains("1001/\(uuid)"))
+    }
+  }
+}
+
+/// Apple's test notifications, at the console.
+extension ConsoleTrafficTests {
+  @Test func `support lets Apple post a test, and sees that it arrives`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole(["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "100"]) { fleet in
+      let posting = await fleet.simulator.control(
+        "PUT", "/simulator/notifications",
+        "{\"urls\": [\"\(fleet.url("/apple/notifications"))\"], \"version\": 2, \"password\": \"\(RunningFleet.sharedSecret)\"}"
+      )
+      #expect(posting.status == 200)
+      let (ada, other) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "other"))
+      let page = try await ada.get("/notifications").text
+      let fields =
+        try ["app", "environment"].map { (name: $0, value: try console.hidden($0, page)) } + [
+          (name: "publisher", value: "1001")
+        ]
+      let form = ConsoleTests.Form(fleet: fleet, browser: ada)
+      for (stranger, status) in [(try await console.signIn(fleet, "vic"), 403), (other, 404)] {
+        let form = ConsoleTests.Form(fleet: fleet, browser: stranger)
+        #expect(try await form.post("/notifications/test", fields + Self.confirm).status == status)
+      }
+      #expect(try await form.post("/notifications/test", fields + Self.confirm, []).status == 403)
+      #expect(try await form.post("/notifications/test", Array(fields.dropFirst())).status == 400)
+      let asked = try await form.post("/notifications/test", fields + Self.preview)
+      #expect(asked.status == 200 && asked.text.contains("Send a test notification?"), "\(asked.text)")
+      let sent = try await form.post("/notifications/test", fields + Self.confirm)
+      #expect(sent.status == 303, "\(sent.text)")
+      let address = try #require(sent.location)
+      #expect(try await other.get(address).status == 404)
+      try await eventually("it arrives") { try await ada.get(address).text.contains("The test has arrived") }
+      try await eventually("it is in the list") { try await ada.get("/notifications").text.contains(">TEST<") }
+      #expect(try await ada.get("/notifications/tested?publisher=1001").status == 400)
+      #expect(try await actions(fleet, "notifications.%") == ["notifications.tested operator:ada 1001"])
     }
   }
 }

@@ -22,7 +22,20 @@ extension ConsoleAPI {
       return reader.busy
     }
     page.found = found
+    if question.after == nil { page.sources = try await sources(of: question.publishers) }
     return reader.answer(html: page.html, json: page.json)
+  }
+
+  private func sources(of publishers: [Int64]) async throws -> [NotificationSource] {
+    let keys = publishers.lazy.compactMap { [context] in context.publishers[$0] }.flatMap { publisher in
+      publisher.apps.flatMap { app in
+        [Environment.production, .sandbox].filter(app.environments.contains).map {
+          NotificationSource.Key(publisherId: publisher.id, bundleId: app.bundleId, environment: $0)
+        }
+      }
+    }.prefix(NotificationsPage.mostSources)
+    guard !keys.isEmpty else { return [] }
+    return try await NotificationSources(postgres).states(of: Array(keys)).map(\.source)
   }
 
   func notification(_ key: NotificationKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {

@@ -33,6 +33,7 @@ final class ConsoleAPI {
   /// The jobs that wait for a call to Apple, and what is left of the budgets.
   let line: CallLine
   let budgets: CallBudgets
+  let tests: TestNotifications
   /// `nil` if nothing stands in for Apple here.
   let lives: SimulatedLives?
   /// Each timeline takes a connection for a while, so one connection at least stays for the rest.
@@ -46,9 +47,9 @@ final class ConsoleAPI {
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ openID: OpenIDSignIn?,
     _ postgres: PostgresClient, _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics,
-    _ lives: SimulatedLives? = nil
+    _ tests: TestNotifications, _ lives: SimulatedLives? = nil
   ) {
-    self.lives = lives
+    (self.tests, self.lives) = (tests, lives)
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
     (self.openID, self.orders, self.metrics) = (openID, orders, metrics)
     let keys = context.settings.redis.prefix
@@ -135,6 +136,7 @@ final class ConsoleAPI {
       case .event(let key): return try await event(key, reader)
       case .notification(let key): return try await notification(key, reader)
       case .synchronization(let key): return try await synchronization(key, reader)
+      case .testNotification: return try await testedNotification(request, reader)
       case .play: return play(reader)
       case .life(let key): return try await life(key, request, reader)
       }
@@ -155,6 +157,7 @@ final class ConsoleAPI {
       case .endpoint(let change, let endpoint): return try await self.change(endpoint, change, request, reader)
       case .retry(let synchronizations): return try await retry(synchronizations, request, reader)
       case .dead(let change): return try await changeDead(change, request, reader)
+      case .testNotification: return try await testNotification(request, reader)
       case .startLife: return try await startLife(request, reader)
       case .apply(let action, let key): return try await apply(action, to: key, request, reader)
       case .retryAll: return try await retryAll(request, reader)

@@ -25,6 +25,8 @@ enum ConsoleRoute: Equatable {
     case event(EventKey)
     case notification(NotificationKey)
     case synchronization(SynchronizationsKey)
+    /// What became of a test notification: the query names it.
+    case testNotification
     /// Where a life in the simulator begins, and one that is played.
     case play
     case life(PurchaseKey)
@@ -51,6 +53,8 @@ enum ConsoleRoute: Equatable {
     case retryAll
     /// Lets what was given up run again, or drops it.
     case dead(DeadChange)
+    /// Lets Apple post a test notification.
+    case testNotification
     case startLife
     case apply(PlayedLife.Action, PurchaseKey)
 
@@ -64,6 +68,7 @@ enum ConsoleRoute: Equatable {
       case .resend(let event, _): event.page
       case .recover(let endpoint), .endpoint(_, let endpoint): endpoint.page
       case .retry(let synchronizations): synchronizations.page
+      case .testNotification: [ConsoleList.notifications.rawValue]
       case .dead: [ConsoleList.dead.rawValue]
       case .startLife, .apply: ["play"]
       case .retryAll: [ConsoleList.synchronizations.rawValue]
@@ -115,6 +120,8 @@ enum ConsoleRoute: Equatable {
     case (let name?, 1) where ConsoleList(rawValue: name) != nil:
       guard let list = ConsoleList(rawValue: name) else { return nil }
       self = .page(.list(list), isJSON: isJSON)
+    case ("notifications", 2) where ids == ["test"] && !isJSON: self = .action(.testNotification)
+    case ("notifications", 2) where ids == ["tested"] && !isJSON: self = .page(.testNotification, isJSON: false)
     case ("dead", 2) where !isJSON:
       guard let change = DeadChange(rawValue: ids[0]) else { return nil }
       self = .action(.dead(change))
@@ -202,6 +209,7 @@ enum ConsoleRoute: Equatable {
     case .action(.endpoint(let change, _)): change.label
     case .action(.retry): "retry"
     case .action(.retryAll): "retryAll"
+    case .page(.testNotification, _), .action(.testNotification): "testNotification"
     case .action(.dead(.retry)): "deadRetry"
     case .action(.dead(.drop)): "deadDrop"
     case .page(.play, _), .page(.life, _), .action(.startLife), .action(.apply): "play"

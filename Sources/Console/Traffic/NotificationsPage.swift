@@ -8,6 +8,11 @@ struct NotificationsPage {
   let view: ConsoleView
   let question: ListQuestion
   var found = ConsoleRows<ConsoleNotification>()
+  /// What is known of Apple's posts about each app; empty on a later page.
+  var sources: [NotificationSource] = []
+
+  /// More apps than these are not shown: choose a publisher.
+  static let mostSources = 50
 
   /// What the list shows; `nil` if nothing is called so.
   var choice: ConsoleNotifications.Choice? { ConsoleNotifications.Choice(rawValue: question.filters["state"] ?? "") }
@@ -19,7 +24,51 @@ struct NotificationsPage {
     return page.html(
       lead: "What Apple posted. The lag is from Apple's signature until the ledger had what the notification says.",
       filters: [ListPage.field("state", "State", choices, chosen: question.filters["state"] ?? "")],
-      table: found.rows.isEmpty ? nil : table, empty: empty)
+      table: found.rows.isEmpty && sources.isEmpty
+        ? nil : .all([found.rows.isEmpty ? .p(.text(empty), class: "none") : table, history]), empty: empty)
+  }
+
+  /// Apple keeps the notifications that it could not post. Workers read that history, and so find what is missing.
+  private var history: HTML {
+    guard !sources.isEmpty else { return .nothing }
+    return .section(
+      "Apple's posts and its history",
+      [
+        .table(
+          "What is known of each app",
+          ["App", "Environment", "Publisher", "Posted last", "History read until", ""],
+          sources.map { source in
+            [
+              .code(source.key.bundleId.text), .text(source.key.environment.text), .text("\(source.key.publisherId)"),
+              .all([
+                view.time(source.lastReceivedAt, otherwise: "never"),
+                source.isSilent(at: view.now)
+                  ? .all([.text(" "), .span("longer ago than usual", class: "mark bad")]) : .nothing,
+              ]), view.time(source.readThrough, otherwise: "never"), test(source.key),
+            ]
+          }),
+        .p(
+          .text(
+            "A worker reads Apple's Notification History, and applies what no post brought. Such a notification says "
+              + "so on its page."), class: "none"),
+      ])
+  }
+
+  private func test(_ key: NotificationSource.Key) -> HTML {
+    guard view.person.role.acts else { return .nothing }
+    return .element(
+      .form,
+      [.of(.method, "post"), .action(view.link([ConsoleList.notifications.rawValue, "test"])), .class("inline")],
+      [
+        .hidden("publisher", "\(key.publisherId)"), .hidden("app", key.bundleId.text),
+        .hidden("environment", key.environment.text), .hidden("step", "preview"),
+        .element(
+          .button,
+          [
+            .of(.type, "submit"), .class("quiet"),
+            .of(.label, "Send a test for \(key.bundleId) in \(key.environment)"),
+          ], [.text("Send a test …")]),
+      ])
   }
 
   private var empty: String {

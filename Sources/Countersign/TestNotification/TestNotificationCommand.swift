@@ -45,7 +45,7 @@ enum TestNotificationCommand {
       }
       return tell(attempt)
     } catch {
-      complain("Apple did not take the request: \(error)\(advice(error))")
+      complain("Apple did not take the request: \(error)\(TestNotificationWords.advice(error))")
       return 1
     }
   }
@@ -74,30 +74,11 @@ enum TestNotificationCommand {
 
   private static func tell(_ attempt: SentNotification.SendAttempt) -> Int32 {
     let result = attempt.sendAttemptResult ?? "no result"
-    guard result.utf8.elementsEqual("SUCCESS".utf8) else {
-      complain("the URL in App Store Connect does not work: Apple saw \(result)\(meaning(of: result))")
+    guard TestNotificationWords.isSuccess(result) else {
+      complain("the URL in App Store Connect does not work: Apple saw \(result)\(TestNotificationWords.meaning(of: result))")
       return 1
     }
     print("ok: Apple posted the test and got a good answer (SUCCESS)")
     return 0
-  }
-
-  private static func meaning(of result: String) -> String {
-    switch result {
-    case "UNSUCCESSFUL_HTTP_RESPONSE_CODE": ": the answer was not 200; does the URL lead to /apple/notifications?"
-    case "NO_RESPONSE", "SOCKET_ISSUE", "TIMED_OUT", "PREMATURE_CLOSE":
-      ": no whole answer came; does a firewall or a proxy keep Apple out?"
-    case "TLS_ISSUE": ": the certificate or the version of TLS is not good enough for Apple"
-    case "CIRCULAR_REDIRECT": ": the URL leads back to itself"
-    default: ""
-    }
-  }
-
-  private static func advice(_ error: AppStoreAPIError) -> String {
-    if error.code == .serverNotificationUrlNotFound { return "; App Store Connect has no URL for this environment" }
-    if case .unauthorized = error.kind {
-      return "; the app's key, keyId or issuerId is wrong, or the app was never released"
-    }
-    return ""
   }
 }
