@@ -18,7 +18,7 @@ public final class TestNotifications {
   private static let longestCall = Duration.seconds(10)
 
   /// What Apple says about a test.
-  public enum Outcome: Sendable, Equatable {
+  public enum Answer: Sendable, Equatable {
     /// Apple took the request; the token names the test.
     case asked(token: String)
     /// Apple has not tried to post it yet.
@@ -44,7 +44,7 @@ public final class TestNotifications {
   /// Asks Apple for a test.
   ///
   /// - Throws: `RedisError` if the budget cannot be asked.
-  public func request(for app: Publisher.App, in environment: Environment) async throws -> Outcome {
+  public func request(for app: Publisher.App, in environment: Environment) async throws -> Answer {
     if let busy = try await wait(.testNotification, app, environment) { return busy }
     do throws(AppStoreAPIError) {
       let answer = try await api.requestTestNotification(in: environment, for: AppCredentials(app)).body
@@ -60,7 +60,7 @@ public final class TestNotifications {
   /// Asks Apple what became of a test.
   ///
   /// - Throws: `RedisError` if the budget cannot be asked.
-  public func status(_ token: String, for app: Publisher.App, in environment: Environment) async throws -> Outcome {
+  public func status(_ token: String, for app: Publisher.App, in environment: Environment) async throws -> Answer {
     if let busy = try await wait(.testNotificationStatus, app, environment) { return busy }
     do throws(AppStoreAPIError) {
       let answer = try await api.testNotificationStatus(token, in: environment, for: AppCredentials(app)).body
@@ -77,7 +77,7 @@ public final class TestNotifications {
 
   private func wait(
     _ endpoint: AppStoreEndpoint, _ app: Publisher.App, _ environment: Environment
-  ) async throws -> Outcome? {
+  ) async throws -> Answer? {
     let place = CallPlace(
       bundleId: app.bundleId, environment: environment,
       budgets: [

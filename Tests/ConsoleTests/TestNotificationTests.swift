@@ -24,7 +24,7 @@ struct TestNotificationTests {
     for name in Self.good.keys { #expect(Self.form(Self.good.filter { $0.key != name }) == nil, "\(name)") }
   }
 
-  private static func page(_ outcome: TestNotifications.Outcome) throws -> TestNotificationPage {
+  private static func page(_ outcome: TestNotifications.Answer) throws -> TestNotificationPage {
     let person = ConsolePerson(name: "ada", role: .support, publishers: .all, password: try Scrypt.ofNobody())
     return TestNotificationPage(
       view: ConsoleView(prefix: "/c", person: person, now: AnsweredPurchases.now), form: try #require(form(good)),
@@ -37,8 +37,8 @@ struct TestNotificationTests {
       (.busy(.seconds(9)), true, "Apple tries within a minute"), (.tried("SUCCESS"), false, "The test has arrived"),
       (.tried("NO_RESPONSE"), false, "does a firewall"), (.tried("<b>"), false, "Apple saw &lt;b&gt;."),
       (.failed("no <key>"), false, "no &lt;key&gt;"),
-    ] as [(TestNotifications.Outcome, Bool, String)])
-  func `each outcome has its words`(outcome: TestNotifications.Outcome, isWaiting: Bool, words: String) throws {
+    ] as [(TestNotifications.Answer, Bool, String)])
+  func `each outcome has its words`(outcome: TestNotifications.Answer, isWaiting: Bool, words: String) throws {
     let page = try Self.page(outcome)
     #expect(page.isWaiting == isWaiting && page.html.contains(words), "\(page.html)")
   }

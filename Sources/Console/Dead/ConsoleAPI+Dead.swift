@@ -102,7 +102,7 @@ extension ConsoleAPI {
 
   private func change(
     _ form: DeadForm, _ filter: DeadFilter, _ change: DeadChange, isDryRun: Bool, _ reader: ConsoleReader
-  ) async throws -> DeadQueueWork.Outcome {
+  ) async throws -> DeadQueueWork.Counts {
     let audit = OperatorAudit(postgres, name: reader.view.person.name)
     let limit = form.counted?.count ?? DeadForm.most
     if let kind = form.kind.queue {
@@ -115,7 +115,7 @@ extension ConsoleAPI {
         })
     }
     let found = try await putAside(form, filter, reader, limit: limit)
-    var outcome = DeadQueueWork.Outcome(looked: found.count, matching: found.count, changed: found.count)
+    var outcome = DeadQueueWork.Counts(looked: found.count, matching: found.count, changed: found.count)
     guard !isDryRun, !found.isEmpty else { return outcome }
     let (store, keys) = (NotificationStore(postgres), found.map(\.key))
     let entries = audit.entries(
@@ -125,7 +125,7 @@ extension ConsoleAPI {
   }
 
   private func preview(
-    _ form: DeadForm, _ change: DeadChange, _ outcome: DeadQueueWork.Outcome, until: Int64, _ reader: ConsoleReader
+    _ form: DeadForm, _ change: DeadChange, _ outcome: DeadQueueWork.Counts, until: Int64, _ reader: ConsoleReader
   ) -> ActionPreview {
     let view = reader.view
     let count = outcome.changed == 1 ? "one" : ConsoleNumber.text(Double(outcome.changed))
@@ -149,7 +149,7 @@ extension ConsoleAPI {
       back: view.link([ConsoleList.dead.rawValue], query: [(name: "kind", value: form.kind.rawValue)]))
   }
 
-  private static func words(ofNothing outcome: DeadQueueWork.Outcome) -> String {
+  private static func words(ofNothing outcome: DeadQueueWork.Counts) -> String {
     let kept = outcome.kept.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.key.words)
     return kept.isEmpty
       ? "Nothing is there any more. Look at the list again."

@@ -31,7 +31,7 @@ struct TestNotificationForm: Equatable {
 struct TestNotificationPage {
   let view: ConsoleView
   let form: TestNotificationForm
-  let outcome: TestNotifications.Outcome
+  let outcome: TestNotifications.Answer
 
   /// A browser loads the page again after so many seconds while Apple has nothing to tell.
   static let seconds = 5

@@ -75,7 +75,8 @@ enum TestNotificationCommand {
   private static func tell(_ attempt: SentNotification.SendAttempt) -> Int32 {
     let result = attempt.sendAttemptResult ?? "no result"
     guard TestNotificationWords.isSuccess(result) else {
-      complain("the URL in App Store Connect does not work: Apple saw \(result)\(TestNotificationWords.meaning(of: result))")
+      complain(
+        "the URL in App Store Connect does not work: Apple saw \(result)\(TestNotificationWords.meaning(of: result))")
       return 1
     }
     print("ok: Apple posted the test and got a good answer (SUCCESS)")

@@ -23,7 +23,7 @@ public struct DeadQueueWork {
   }
 
   /// What became of the messages.
-  public struct Outcome: Sendable, Equatable {
+  public struct Counts: Sendable, Equatable {
     /// How many messages were looked at.
     public var looked = 0
     /// How many of them are meant.
@@ -68,14 +68,14 @@ public struct DeadQueueWork {
     meant: @LoopActor ([DeadMessage]) async throws -> [Bool],
     see: @LoopActor (DeadMessage, _ place: Int) -> Void = { _, _ in },
     record: @LoopActor ([DeadMessage]) async throws -> Void = { _ in }
-  ) async throws -> Outcome {
+  ) async throws -> Counts {
     let connection = try await AMQPConnection.open(AMQPEndpoint(settings.rabbitmq), name: name)
     do {
       try await refuseOldForm(of: topology.dead(kind), over: connection)
       let change = DeadQueueChange(
         kind, in: topology, over: connection, limit: limit, mostLooked: mostLooked,
         isDryRun: isDryRun || action == .look)
-      var outcome = Outcome()
+      var outcome = Counts()
       let counts = try await change.run { messages, before in
         let isMeant = try await meant(messages)
         outcome.matching += isMeant.count { $0 }

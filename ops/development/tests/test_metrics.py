@@ -4,7 +4,8 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
-HELP = re.compile(r'"(countersign_\w+)",\s*"((?:[^"\\]|\\.)*)"')
+# A HELP text has several words. What stands behind a name elsewhere, such as a label, has one.
+HELP = re.compile(r'"(countersign_\w+)",\s*"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"')
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
