@@ -14,6 +14,7 @@ final class GatewayMetrics {
   let provisions: Counter
   let pulledEvents: Counter
   let grants: Counter
+  let sandboxAccess: Counter
   let exports: Counter
   private let limits: Counter
   private let publisherRegistrations: PublisherCounter
@@ -27,7 +28,7 @@ final class GatewayMetrics {
   /// The outcome that counts requests whose jobs are not looked at, because enough are.
   nonisolated static let notLookedAt = "not_looked_at"
   /// The actions that count access by hand.
-  nonisolated static let (given, withdrawn) = ("given", "withdrawn")
+  nonisolated static let (given, set, withdrawn) = ("given", "set", "withdrawn")
 
   init(
     _ metrics: Metrics, _ routes: RouteTable, waiting: @escaping @LoopActor () -> Double = { 0 },
@@ -56,6 +57,9 @@ final class GatewayMetrics {
     grants = metrics.counter(
       "countersign_grants_total", "Grants that publishers gave and withdrew by hand.", labels: ["action"],
       known: [Self.given, Self.withdrawn].map { [$0] })
+    sandboxAccess = metrics.counter(
+      "countersign_sandbox_access_total", "Customers' sandbox access that publishers set and withdrew by hand.",
+      labels: ["action"], known: [Self.set, Self.withdrawn].map { [$0] })
     publisherRegistrations = metrics.publisherCounter(
       "countersign_publisher_registrations_total", "Accepted registrations and transfers of the publisher.")
     publisherLimits = metrics.publisherCounter(

@@ -67,7 +67,8 @@ public final class Worker: Role {
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
       ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),
-      GrantEnds(GrantEnds.Dependencies(parts)),
+      AccessEnds(AccessEnds<Grant>.Dependencies(parts)),
+      AccessEnds(AccessEnds<SandboxOverride>.Dependencies(parts)),
       notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), line, jobs,
     ])
   }

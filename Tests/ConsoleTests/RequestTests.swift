@@ -42,7 +42,13 @@ struct RequestTests {
       (
         ["customers", "7", "42", "grants", "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "withdraw"],
         .action(.withdraw("0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", CustomerKey(publisherId: 7, id: "42")))
-      ), (["customers", "7", "42", "grants", "x", "withdraw"], nil), (["customers.json", "7", "42", "grants"], nil),
+      ), (["customers", "7", "42", "grants", "x", "withdraw"], nil),
+      (["customers", "7", "42", "sandbox"], .action(.allowSandbox(CustomerKey(publisherId: 7, id: "42")))),
+      (
+        ["customers", "7", "42", "sandbox", "withdraw"],
+        .action(.withdrawSandbox(CustomerKey(publisherId: 7, id: "42")))
+      ), (["customers", "7", "42", "sandbox", "x"], nil), (["customers.json", "7", "42", "sandbox"], nil),
+      (["customers.json", "7", "42", "grants"], nil),
       (["customers", "7", "42", "grants", "withdraw"], nil), (["customers", "7", "42", "other"], nil),
       (["orders"], .order), (["orders.json"], nil), (["orders", "M1"], nil),
       (["customers", "7", "42", "notes"], .action(.note(CustomerKey(publisherId: 7, id: "42")))),
@@ -120,7 +126,7 @@ struct RequestTests {
   @Test func `what changes something is posted`() throws {
     let (customer, purchase) = (["customers", "7", "42"], ["purchases", "7", "Production", "1"])
     let actions =
-      ["grants", "notes", "export", "erase"].map { customer + [$0] }
+      ["grants", "sandbox", "notes", "export", "erase"].map { customer + [$0] }
       + ["release", "transfer", "check"].map { purchase + [$0] }
     let traffic = [
       ["events", "7", "evt", "ep", "resend"], ["endpoints", "7", "ep", "recover"],

@@ -14,7 +14,10 @@ struct SandboxAccessTests {
       id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
       offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), sandboxAccess: listed,
       webhooks: [])
-    #expect(publisher.accessRules(for: "7").allowsSandbox && !publisher.accessRules(for: "8").allowsSandbox)
-    #expect(publisher.accessRules(for: "8").offers.contains("S1"))
+    let (seven, eight) = (
+      publisher.accessRules(for: "7", sandboxUntil: nil), publisher.accessRules(for: "8", sandboxUntil: 5)
+    )
+    #expect(seven.allowsSandbox && !eight.allowsSandbox && seven.sandboxUntil == nil && eight.sandboxUntil == 5)
+    #expect(eight.offers.contains("S1"))
   }
 }

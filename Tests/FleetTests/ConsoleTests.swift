@@ -283,6 +283,50 @@ struct ConsoleTests {
     }
   }
 
+  @Test func `support gives sandbox access until a date, once, and withdraws it`() async throws {
+    try await withConsole { fleet in
+      // A console has no broker: the look at the outbox is the way of its events, and no repair.
+      fleet.mayRepair = true
+      let tomorrow = Date(timeIntervalSinceNow: 86_400).ISO8601Format().prefix(10)
+      let path = "/customers/1001/7/sandbox"
+      let wish = [
+        (name: "until", value: String(tomorrow)), (name: "reason", value: "testing"),
+        (name: "note", value: "Ticket 4711"),
+      ]
+      let (asks, confirm) = ([(name: "step", value: "preview")], [(name: "step", value: "confirm")])
+      let (viewer, other) = (try await signIn(fleet, "vic"), try await signIn(fleet, "other"))
+      for address in [path, path + "/withdraw"] {
+        #expect(try await Form(fleet: fleet, browser: viewer).post(address, wish + confirm).status == 403)
+        #expect(try await Form(fleet: fleet, browser: other).post(address, wish + confirm).status == 404)
+      }
+      let support = try await signIn(fleet, "ada")
+      let form = Form(fleet: fleet, browser: support)
+      #expect(try await form.post(path + "/withdraw", asks).status == 409)
+      let preview = try await form.post(path, wish + asks)
+      #expect(preview.status == 200 && preview.text.contains("Give sandbox access?"), "\(preview.text)")
+      #expect(try await fleet.texts("SELECT set_by AS text FROM sandbox_access") == [])
+      for _ in 1...2 {
+        let given = try await form.post(path, wish + confirm)
+        #expect(given.status == 303 && given.location == "/customers/1001/7", "\(given.text)")
+      }
+      #expect(try await fleet.texts("SELECT set_by AS text FROM sandbox_access") == ["operator:ada"])
+      #expect(try await support.get("/customers/1001/7").text.contains("Ticket 4711"))
+      let late = try await form.post(path, wish.map { $0.name == "until" ? (name: $0.name, value: "2020-01-01") : $0 })
+      #expect(late.status == 400 && late.text.contains("The last day is over."))
+      let asked = try await form.post(path + "/withdraw", asks)
+      #expect(asked.status == 200 && asked.text.contains("Withdraw the sandbox access?"), "\(asked.text)")
+      for _ in 1...2 { #expect(try await form.post(path + "/withdraw", confirm).status == 303) }
+      #expect(try await form.post(path + "/withdraw", asks).status == 409)
+      let entries = try await fleet.texts(
+        "SELECT concat_ws(' ', action, actor, publisher_id, subject) AS text FROM audit "
+          + "WHERE action LIKE 'customer.sandbox%' ORDER BY id")
+      #expect(
+        entries == [
+          "customer.sandboxAccessSet operator:ada 1001 7", "customer.sandboxAccessWithdrawn operator:ada 1001 7",
+        ])
+    }
+  }
+
   @Test func `support gives a purchase to another customer, and lets a worker ask Apple about it`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.

@@ -18,7 +18,9 @@ import Testing
 @LoopActor
 struct TokenTests {
   private nonisolated static let publisher: Int64 = 1009
-  private nonisolated static let scopes = ["register", "read", "endpoints", "admin", "grants", "export"]
+  private nonisolated static let scopes = [
+    "register", "read", "endpoints", "admin", "grants", "sandbox-access", "export",
+  ]
 
   /// A token for each scope, named like it; and the doors, the app and the offers of the fleet.
   private static func writeTokens(_ fleet: RunningFleet) throws {
@@ -59,6 +61,9 @@ struct TokenTests {
         ("admin", "POST", "/purchases/100/release", nil), ("admin", "DELETE", "/customers/6", nil),
         ("grants", "POST", "/customers/5/grants", "{}"), ("read", "GET", "/customers/5/grants", nil),
         ("grants", "POST", "/customers/5/grants/0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10/withdraw", nil),
+        ("sandbox-access", "PUT", "/customers/5/sandbox-access", "{}"),
+        ("sandbox-access", "DELETE", "/customers/5/sandbox-access", nil),
+        ("read", "GET", "/customers/5/sandbox-access", nil),
       ]
       for call in calls {
         for scope in Self.scopes {

@@ -129,10 +129,12 @@ struct ErasureAnswerTests {
     (erasure.purchases, erasure.ownerships, erasure.synchronizations, erasure.openSynchronizations) = (1, 2, 3, 4)
     (erasure.events, erasure.undeliveredEvents, erasure.answers, erasure.auditEntries) = (5, 6, 7, 8)
     (erasure.consents, erasure.refundRequests, erasure.grants, erasure.notes) = (9, 10, 11, 12)
+    erasure.sandboxAccess = 13
     let text = String(decoding: jsonResponse(200, ErasureAnswer(erasure)).body, as: UTF8.self)
     #expect(
       text.hasPrefix(
         #"{"erased":{"attemptResponses":7,"auditEntries":8,"consents":9,"events":5,"grants":11,"notes":12,"#
-          + #""ownerships":2,"purchases":1,"refundRequests":10,"synchronizations":7},"kept":[{"what":""#))
+          + #""ownerships":2,"purchases":1,"refundRequests":10,"sandboxAccess":13,"#
+          + #""synchronizations":7},"kept":[{"what":""#))
   }
 }

@@ -38,7 +38,7 @@ struct ExportedSoFarTests {
     #expect(text(ExportLine.caughtUp) == #"{"kind":"caughtUp"}"#)
     #expect(
       text(ExportLine.end([.purchase: 2]))
-        == #"{"kind":"end","lines":{"audit":0,"customer":0,"event":0,"grant":0,"purchase":2}}"#)
+        == #"{"kind":"end","lines":{"audit":0,"customer":0,"event":0,"grant":0,"purchase":2,"sandboxAccess":0}}"#)
   }
 
   @Test func `an empty file has nothing, and a head has no position`() throws {

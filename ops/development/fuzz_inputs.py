@@ -85,6 +85,8 @@ def whole_requests():
                 b'{"consented":true,"textVersion":"1","time":"2026-09-20T09:00:00Z"}'),
         message("POST /customers/42/grants", PUBLISHER,
                 b'{"offerId":"o","expiresAt":"2027-09-20T09:00:00Z","reason":"promo","note":"n"}'),
+        message("PUT /customers/42/sandbox-access", PUBLISHER,
+                b'{"until":"2027-09-20T09:00:00Z","reason":"testing","note":"n"}'),
         message("PUT /refund-requests/a", PUBLISHER,
                 b'{"customerConsented":true,"sampleContentProvided":false,"deliveryStatus":"DELIVERED",'
                 b'"consumptionPercentage":500}'),

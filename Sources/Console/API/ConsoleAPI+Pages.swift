@@ -33,11 +33,14 @@ extension ConsoleAPI {
     async let timeline = timeline(of: key, reader)
     async let found = holdings.holdings(of: key)
     async let record = CustomerStore(postgres).customer(key.publisherId, key.id)
+    async let sandbox = SandboxOverrides(postgres).last(of: key)
     async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases)
     guard try await found.isKnown else { return nil }
+    let last = try await sandbox
     return CustomerPage(
-      view: reader.view, customer: key, email: try await record?.email, rules: publisher.accessRules(for: key.id),
-      holdings: try await found, purchases: try await purchases, timeline: await timeline)
+      view: reader.view, customer: key, email: try await record?.email,
+      rules: publisher.accessRules(for: key.id, sandboxUntil: last.flatMap { $0.endedAt == nil ? $0.endsAt : nil }),
+      lastSandbox: last, holdings: try await found, purchases: try await purchases, timeline: await timeline)
   }
 
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
@@ -52,9 +55,9 @@ extension ConsoleAPI {
       about: key, PurchasePage.newest(record.purchase, atMost: 500).map(\.transactionId), limit: PurchasePage.most)
     let (notifications, evidence) = await signed
     let page = PurchasePage(
-      view: reader.view, record: record, rules: publisher.accessRules(for: owner ?? .nobody),
-      notifications: notifications, evidence: evidence, timer: try await timer, requests: try await requests,
-      policies: publisher.offers)
+      view: reader.view, record: record,
+      rules: publisher.accessRules(for: owner ?? .nobody, owning: [record.purchase]), notifications: notifications,
+      evidence: evidence, timer: try await timer, requests: try await requests, policies: publisher.offers)
     return reader.answer(html: page.html, json: page.json)
   }
 

@@ -145,6 +145,8 @@ final class ConsoleAPI {
       let reader = ConsoleReader(view: view(person), isJSON: false)
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
+      case .allowSandbox(let customer): return try await allowSandbox(for: customer, request, reader)
+      case .withdrawSandbox(let customer): return try await withdrawSandbox(of: customer, request, reader)
       case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
       case .note(let customer): return try await write(noteAbout: customer, request, reader)
       case .release(let purchase): return try await release(purchase, request, reader)

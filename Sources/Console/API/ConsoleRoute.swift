@@ -36,6 +36,9 @@ enum ConsoleRoute: Equatable {
   enum Action: Equatable {
     case give(CustomerKey)
     case withdraw(GrantId, CustomerKey)
+    /// Lets purchases from the sandbox give access until a date.
+    case allowSandbox(CustomerKey)
+    case withdrawSandbox(CustomerKey)
     case note(CustomerKey)
     case release(PurchaseKey)
     /// Gives it to another customer.
@@ -62,7 +65,7 @@ enum ConsoleRoute: Equatable {
     var page: [String] {
       switch self {
       case .give(let customer), .withdraw(_, let customer), .note(let customer), .export(let customer),
-        .erase(let customer):
+        .erase(let customer), .allowSandbox(let customer), .withdrawSandbox(let customer):
         customer.page
       case .release(let purchase), .transfer(let purchase), .check(let purchase): purchase.page
       case .resend(let event, _): event.page
@@ -92,6 +95,8 @@ enum ConsoleRoute: Equatable {
       switch (Array(ids.dropFirst(2)), isJSON) {
       case ([], _): self = .page(.customer(customer), isJSON: isJSON)
       case (["grants"], false): self = .action(.give(customer))
+      case (["sandbox"], false): self = .action(.allowSandbox(customer))
+      case (["sandbox", "withdraw"], false): self = .action(.withdrawSandbox(customer))
       case (["notes"], false): self = .action(.note(customer))
       case (["export"], false): self = .action(.export(customer))
       case (["erase"], false): self = .action(.erase(customer))
@@ -194,6 +199,8 @@ enum ConsoleRoute: Equatable {
     case .page(.list(let list), _): list.label
     case .action(.give): "grant"
     case .action(.withdraw): "withdrawGrant"
+    case .action(.allowSandbox): "allowSandbox"
+    case .action(.withdrawSandbox): "withdrawSandbox"
     case .action(.note): "note"
     case .action(.release): "release"
     case .action(.transfer): "transfer"

@@ -85,8 +85,9 @@ extension ConsoleAPI {
     _ reader: ConsoleReader, _ refusal: String? = nil
   ) -> HTTPServerResponse {
     let page = GrantPreview(
-      view: reader.view, change: change, form: form, rules: publisher.accessRules(for: change.grant.customer.id),
-      holdings: held, refusal: refusal)
+      view: reader.view, change: change, form: form,
+      rules: publisher.accessRules(for: change.grant.customer.id, owning: held.purchases), holdings: held,
+      refusal: refusal)
     return ConsoleAnswer.page(refusal == nil ? 200 : 503, page.html)
   }
 

@@ -18,7 +18,7 @@ extension ConsoleAPI {
     }
     let held = try await holdings.holdings(of: key.customer(owner.customerId))
     var preview = ReleasePreview(
-      view: reader.view, purchase: purchase, owner: owner, rules: publisher.accessRules(for: owner.customerId),
+      view: reader.view, purchase: purchase, owner: owner, rules: publisher.accessRules(for: owner),
       holdings: held)
     guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
     guard let period = body["subscriptionId"].flatMap({ Int64($0) }), period == owner.subscriptionId else {

@@ -90,7 +90,7 @@ extension ConsoleAPI {
 
   private func side(_ customer: CustomerKey, _ publisher: Publisher) async throws -> TransferPreview.Side {
     TransferPreview.Side(
-      customer: customer, rules: publisher.accessRules(for: customer.id),
+      customer: customer, rules: try await rules(for: customer, publisher),
       holdings: try await holdings.holdings(of: customer))
   }
 

@@ -22,9 +22,13 @@ extension HTML {
   }
 
   /// A choice of one of several values.
-  static func select(_ id: String, _ options: [(value: String, words: String)], _ chosen: String) -> HTML {
+  ///
+  /// - Parameter name: the field of the form, if not `id`.
+  static func select(
+    _ id: String, named name: String? = nil, _ options: [(value: String, words: String)], _ chosen: String
+  ) -> HTML {
     element(
-      .select, [.of(.id, id), .of(.name, id)],
+      .select, [.of(.id, id), .of(.name, name ?? id)],
       options.map { option in
         let isChosen = option.value == chosen
         return element(

@@ -95,7 +95,7 @@ struct AuditPage {
   private func undo(_ entry: ConsoleAudit.Entry) -> HTML {
     guard view.person.role.acts else { return .nothing }
     let customer = CustomerId(entry.subject)
-    if entry.action == "customer.granted", !customer.isErased {
+    if ["customer.granted", "customer.sandboxAccessSet"].contains(entry.action), !customer.isErased {
       return .link(view.link(to: CustomerKey(publisherId: entry.publisherId, id: customer)), "withdraw there")
     }
     let hasNoOwnerToUndo = ["purchase.released", "purchase.checked"].contains(entry.action)

@@ -9,6 +9,8 @@ struct CustomerPage {
   let customer: CustomerKey
   var email: String?
   let rules: AccessRules
+  /// The customer's last sandbox access by hand, also one that is over.
+  var lastSandbox: SandboxOverride?
   let holdings: CustomerPurchases
   /// Every purchase with all its transactions, the consumables too.
   let purchases: [Purchase]
@@ -16,6 +18,7 @@ struct CustomerPage {
   /// Why an action was not done, and the form as the person has filled it in.
   var refusal: String?
   var form = GrantForm()
+  var sandboxForm = SandboxForm()
   var note = NoteForm()
 
   /// The most lines of the timeline, and the most purchases.
@@ -45,7 +48,15 @@ struct CustomerPage {
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
         email.map { .p(.text($0), class: "lead") } ?? .nothing, .refusal(refusal),
-      ] + verdict + [purchaseTable, grantTable, timelineTable, personForms])
+      ] + [sandbox.line] + verdict + [purchaseTable, grantTable, sandbox.html, timelineTable, personForms])
+  }
+
+  /// The end of the sandbox access by hand that is in force.
+  private var sandboxUntil: Int64? { lastSandbox.flatMap { $0.state(at: view.now) == .open ? $0.endsAt : nil } }
+
+  private var sandbox: SandboxSection {
+    SandboxSection(
+      view: view, customer: customer, isAllowed: rules.allowsSandbox, last: lastSandbox, form: sandboxForm)
   }
 
   // MARK: The verdict
@@ -214,6 +225,7 @@ struct CustomerPage {
       writer.member("page", view.link(to: customer).address)
       writer.member("paysTwice", array: paidTwice.map { JSONWriter.text($0.text) })
       writer.member("publisherId", customer.publisherId)
+      writer.member("sandboxAccessUntil", sandboxUntil.map { rfc3339(milliseconds: $0) })
       writer.member("timeline", timeline.moments) { $1.moment($0) }
       writer.member("timelineMissing", array: timeline.missing.map { JSONWriter.text($0.rawValue) })
     }

@@ -33,7 +33,8 @@ public struct Access: Sendable, Equatable {
   /// Decides about a purchase, whoever owns it.
   ///
   /// The purchase must run (``PurchaseTerm``), and an offer must have its product. If the publisher does not allow it
-  /// for the customer, a purchase from the sandbox gives nothing, whatever else is true of it.
+  /// for the customer, a purchase from the sandbox gives nothing, whatever else is true of it. If only an override
+  /// allows it, the access ends with the override at the latest.
   ///
   /// - Parameter now: milliseconds since 1970.
   public static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> Access {
@@ -42,7 +43,7 @@ public struct Access: Sendable, Equatable {
     var access = Access(
       isGranted: false, offerId: offer?.id, environment: purchase.key.environment, productId: deciding.productId,
       rule: .sandboxNotAllowed)
-    guard rules.allow(environment: access.environment) else { return access }
+    guard rules.allow(environment: access.environment, at: now) else { return access }
     if deciding.kind == .autoRenewable { access.willRenew = purchase.presentRenewal?.willRenew }
     if deciding.isShared, offer?.grantsFamilyShared == false {
       access.rule = .familySharingRefused
@@ -58,12 +59,14 @@ public struct Access: Sendable, Equatable {
     access.rule = term.rule
     // Apple signs no date for these two.
     access.expiresAt = [.reportedRevoked, .upgraded].contains(term.rule) ? nil : term.end
+    if term.isRunning, let end = rules.end(of: access.environment) { access.expiresAt = min(term.end ?? end, end) }
     return access
   }
 
   /// The end of the access to `purchase` without a grace period; `nil` if there is no end or it is not known.
   public func paidUntil(_ purchase: Purchase) -> Int64? {
-    rule == .gracePeriod ? purchase.deciding.expiresDate : expiresAt
+    guard rule == .gracePeriod, let paid = purchase.deciding.expiresDate else { return expiresAt }
+    return min(paid, expiresAt ?? paid)
   }
 
   /// Returns how long the answer about a purchase may serve further registrations: no longer than the access that it

@@ -13,6 +13,8 @@ extension EntitlementChange {
     case release
     /// The publisher gave the customer a grant, or withdrew one.
     case grant
+    /// Somebody allowed the sandbox for the customer, or that ended.
+    case sandboxAccess
     /// The publisher's offers, or its rules for the sandbox, changed.
     case rules
   }

@@ -67,7 +67,8 @@ extension CommitState {
 
   /// Whether the purchase gave access when the ledger wrote it last, and gives none now.
   func hasEnded(_ known: Purchase, now present: Purchase, _ publisher: Publisher) -> Bool {
-    let rules = publisher.rules(for: present.owner)
+    // An override of the sandbox tells its end itself.
+    let rules = publisher.rules(for: present.owner).settled(at: now)
     let then = known.updatedAt ?? now
     return Access.of(known, rules: rules, now: then).isGranted && !Access.of(present, rules: rules, now: now).isGranted
   }
@@ -76,9 +77,8 @@ extension CommitState {
     of purchase: Purchase, _ cause: EntitlementChange.Cause, _ publisher: Publisher, _ traceparent: String?
   ) {
     guard let owner = purchase.owner else { return }
-    tellEntitlements(
-      of: purchase.key.customer(owner.customerId), rules: publisher.accessRules(for: owner.customerId), cause,
-      traceparent: traceparent)
+    let customer = purchase.key.customer(owner.customerId)
+    tellEntitlements(of: customer, rules: rules(for: customer, publisher), cause, traceparent: traceparent)
   }
 
   /// Tells that a purchase changed, if a reader sees a difference, or if a notification names a reason.
@@ -142,6 +142,6 @@ extension PurchaseUpdate {
 extension Publisher {
   /// The rules for a purchase's owner. For a purchase of nobody's the sandbox counts, too: nobody gets access.
   func rules(for owner: Owner?) -> AccessRules {
-    owner.map { accessRules(for: $0.customerId) } ?? AccessRules(offers: offers, allowsSandbox: true)
+    owner.map { accessRules(for: $0) } ?? AccessRules(offers: offers, allowsSandbox: true)
   }
 }

@@ -69,13 +69,17 @@ extension CommitState {
         } else {
           .evidence
         }
+      let customer = CustomerKey(publisherId: request.job.publisherId, id: id)
       tellEntitlements(
-        of: CustomerKey(publisherId: request.job.publisherId, id: id), rules: request.rules(for: id), cause,
-        traceparent: request.job.traceparent)
+        of: customer, rules: rules(for: customer, request), cause, traceparent: request.job.traceparent)
     }
   }
 
   // MARK: The decision
+
+  private func rules(for customer: CustomerKey, _ request: FinalizationRequest) -> AccessRules {
+    request.publisher.map { rules(for: customer, $0) } ?? .none
+  }
 
   private func resultWithoutPurchase(_ request: FinalizationRequest) -> SynchronizationResult {
     switch request.basis {
@@ -107,7 +111,7 @@ extension CommitState {
     }
     // Nobody knows what the publisher asks of an owner.
     guard let publisher = request.publisher else { return refused(.internalError) }
-    let access = Access.of(purchase, rules: request.rules(for: customer.id), now: now)
+    let access = Access.of(purchase, rules: rules(for: customer, request), now: now)
     if job.isUnclaimed { return unclaimed(purchase, access, job) }
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
@@ -150,7 +154,8 @@ extension CommitState {
 
   private func ownerHasAccess(_ purchase: Purchase, _ request: FinalizationRequest) -> Bool {
     guard let owner = purchase.owner else { return false }
-    return Access.of(purchase, rules: request.rules(for: owner.customerId), now: now).isGranted
+    let rules = rules(for: purchase.key.customer(owner.customerId), request)
+    return Access.of(purchase, rules: rules, now: now).isGranted
   }
 
   /// What a consumable's event tells besides.

@@ -65,7 +65,6 @@ extension CommitState {
     guard var record = customers[customer] else { return }
     change(&record.grants)
     note(record, of: customer)
-    tellEntitlements(
-      of: customer, rules: publisher.accessRules(for: customer.id), cause, traceparent: traceparent)
+    tellEntitlements(of: customer, rules: rules(for: customer, publisher), cause, traceparent: traceparent)
   }
 }

@@ -14,7 +14,7 @@ extension CommitState {
     guard !job.isUnclaimed, !isErased(job) else { return false }
     let key = piece.key(of: job.publisherId)
     let (known, customer) = (purchases[key], CustomerKey(publisherId: job.publisherId, id: job.customerId))
-    let rules = publisher.accessRules(for: customer.id)
+    let rules = rules(for: customer, publisher)
     guard known?.provisionalUntil == nil, known.map({ !Access.of($0, rules: rules, now: now).isGranted }) ?? true else {
       return false
     }

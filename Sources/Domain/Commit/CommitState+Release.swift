@@ -11,9 +11,8 @@ extension CommitState {
     free(key)
     touch(key)
     settle(key, publisher, before: nil)
-    tellEntitlements(
-      of: key.customer(owner.customerId),
-      rules: publisher.accessRules(for: owner.customerId), .release, traceparent: traceparent)
+    let customer = key.customer(owner.customerId)
+    tellEntitlements(of: customer, rules: rules(for: customer, publisher), .release, traceparent: traceparent)
     tellDoors(purchase, purchases[key], publisher, traceparent: traceparent)
     return owner
   }
@@ -21,6 +20,6 @@ extension CommitState {
   /// Tells what changed in a customer's entitlements because the publisher changed its rules, or because time has
   /// passed.
   public mutating func reevaluate(_ customer: CustomerKey, publisher: Publisher) {
-    tellEntitlements(of: customer, rules: publisher.accessRules(for: customer.id), .rules, traceparent: nil)
+    tellEntitlements(of: customer, rules: rules(for: customer, publisher), .rules, traceparent: nil)
   }
 }

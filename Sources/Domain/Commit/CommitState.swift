@@ -50,7 +50,15 @@ public struct CommitState: Sendable {
   ) {
     self.reserved = reserved
     self.firstGrants = firstGrants
-    self.purchases = Dictionary(uniqueKeysWithValues: purchases.map { ($0.key, $0) })
+    self.purchases = Dictionary(
+      uniqueKeysWithValues: purchases.map { purchase in
+        var purchase = purchase
+        if let owner = purchase.owner {
+          // The purchase was read before its owner was locked.
+          purchase.owner?.sandboxUntil = customers[purchase.key.customer(owner.customerId)]?.sandboxUntil
+        }
+        return (purchase.key, purchase)
+      })
     self.customers = customers
     self.subscriptionIds = subscriptionIds
     self.now = now
@@ -193,7 +201,8 @@ public struct CommitState: Sendable {
       purchases[key]?.forgetPerson()
     }
     let id = subscriptionIds.removeLast()
-    purchases[key]?.owner = Owner(customerId: customer.id, subscriptionId: id)
+    purchases[key]?.owner = Owner(
+      customerId: customer.id, subscriptionId: id, sandboxUntil: customers[customer]?.sandboxUntil)
     purchases[key]?.hadOwner = true
     owned[customer, default: []].insert(key)
     welcome(customer)
@@ -213,7 +222,12 @@ public struct CommitState: Sendable {
     changes.customers.insert(customer)
   }
 
-  /// Notes what became of a locked customer's grants. Their rows are the caller's to write.
+  /// The present rules for a locked customer.
+  func rules(for customer: CustomerKey, _ publisher: Publisher) -> AccessRules {
+    publisher.accessRules(for: customer.id, sandboxUntil: customers[customer]?.sandboxUntil)
+  }
+
+  /// Notes what became of a locked customer's access by hand. Its rows are the caller's to write.
   mutating func note(_ record: CustomerRecord, of customer: CustomerKey) { customers[customer] = record }
 
   /// Takes a purchase from its owner. Nobody owns it afterwards.

@@ -14,6 +14,9 @@ public struct CustomerRecord: Sendable, Equatable {
   public var others: [Purchase]
   /// The customer's grants whose end was not told yet. Some may be over by the time.
   public var grants: [Grant]
+  /// Until when the customer's ``SandboxOverride`` lasts, in milliseconds since 1970, until its end is told; `nil`
+  /// without one. It may be over by the time.
+  public var sandboxUntil: Int64?
 
   /// Whether the customer was erased after a job was registered. An erased customer may come back and register again.
   public func isErased(for job: Job) -> Bool { erasedAt.map { job.registeredAt <= $0 } ?? false }
@@ -21,7 +24,7 @@ public struct CustomerRecord: Sendable, Equatable {
   /// Creates a record; without arguments that of a customer whom the ledger does not know.
   public init(
     isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: String? = nil,
-    erasedAt: Int64? = nil, others: [Purchase] = [], grants: [Grant] = []
+    erasedAt: Int64? = nil, others: [Purchase] = [], grants: [Grant] = [], sandboxUntil: Int64? = nil
   ) {
     self.isKnown = isKnown
     self.version = version
@@ -30,5 +33,6 @@ public struct CustomerRecord: Sendable, Equatable {
     self.erasedAt = erasedAt
     self.others = others
     self.grants = grants
+    self.sandboxUntil = sandboxUntil
   }
 }

@@ -43,6 +43,4 @@ public final class FinalizationRequest: Sendable {
 
   /// The customer of the job.
   public var customerKey: CustomerKey { CustomerKey(publisherId: job.publisherId, id: job.customerId) }
-
-  func rules(for customer: CustomerId) -> AccessRules { publisher?.accessRules(for: customer) ?? .none }
 }

@@ -12,6 +12,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case exports
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
+  case sandboxAccess = "sandbox_access"
   case orderLookups = "order_lookups"
   case orderShare = "order_share"
 

@@ -10,6 +10,8 @@ public enum TokenScope: String, Sendable, CaseIterable {
   case admin
   /// Gives customers access by hand, and withdraws it.
   case grants
+  /// Lets sandbox purchases give a customer access until a date, and withdraws that.
+  case sandboxAccess = "sandbox-access"
   /// Reads all of the publisher at once, with everybody's data.
   case export
 }

@@ -24,9 +24,7 @@ public struct PurchaseDocument {
     self.publisher = publisher
     self.isBare = isBare
     transactionId = name ?? purchase.deciding.transactionId
-    access = purchase.owner.map {
-      Access.of(purchase, rules: publisher.accessRules(for: $0.customerId), now: now)
-    }
+    access = purchase.owner.map { Access.of(purchase, rules: publisher.accessRules(for: $0), now: now) }
   }
 
   /// Writes the members.

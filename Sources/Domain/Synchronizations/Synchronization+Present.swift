@@ -20,7 +20,9 @@ extension Synchronization {
     guard result?.accessGranted == true else { return self }
     var present = self
     let access = purchase.flatMap { purchase in
-      isOwned(purchase) ? Access.of(purchase, rules: publisher.accessRules(for: customerId), now: now) : nil
+      purchase.owner.flatMap { owner in
+        owner.is(customerId) ? Access.of(purchase, rules: publisher.accessRules(for: owner), now: now) : nil
+      }
     }
     let isGranted = access?.isGranted == true
     present.result?.accessGranted = isGranted

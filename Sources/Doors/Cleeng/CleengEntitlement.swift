@@ -17,7 +17,7 @@ struct CleengEntitlement: Equatable {
   init(_ customer: CustomerKey, offerId: OfferId, holdings: CustomerPurchases, publisher: Publisher, now: Int64) {
     customerId = customer.id
     self.offerId = offerId
-    let rules = publisher.accessRules(for: customer.id)
+    let rules = publisher.accessRules(for: customer.id, owning: holdings.purchases)
     let entitlement = Entitlements.of(
       purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now
     ).first { $0.offerId == offerId }
@@ -30,7 +30,7 @@ struct CleengEntitlement: Equatable {
   static func tags(
     _ customer: CustomerKey, holdings: CustomerPurchases, publisher: Publisher, now: Int64
   ) -> [String] {
-    let rules = publisher.accessRules(for: customer.id)
+    let rules = publisher.accessRules(for: customer.id, owning: holdings.purchases)
     let entitled = Entitlements.of(
       purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now
     ).filter(\.accessGranted)

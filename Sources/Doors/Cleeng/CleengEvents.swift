@@ -114,7 +114,7 @@ enum CleengEvents {
   private static func success(of change: PurchaseChange, _ publisher: Publisher) -> Success {
     guard let before = change.before, let owner = before.owner else { return .created }
     guard change.keepsPeriod else { return .transferred }
-    let access = Access.of(before, rules: publisher.accessRules(for: owner.customerId), now: change.now)
+    let access = Access.of(before, rules: publisher.accessRules(for: owner), now: change.now)
     return access.isGranted ? .synchronized : .revived
   }
 
@@ -200,7 +200,7 @@ extension PurchaseChange {
   /// Whether the purchase gave its owner access when the ledger wrote it last. What has changed since, by the clock
   /// too, has not been told.
   fileprivate func gaveAccess(_ before: Purchase, to owner: Owner, _ publisher: Publisher) -> Bool {
-    let rules = publisher.accessRules(for: owner.customerId)
+    let rules = publisher.accessRules(for: owner)
     return Access.of(before, rules: rules, now: before.updatedAt ?? now).isGranted
   }
 }

@@ -17,7 +17,7 @@ struct CleengSubscription: Sendable {
   init(_ purchase: Purchase, of customerId: CustomerId, publisher: Publisher, now: Int64) {
     self.purchase = purchase
     self.customerId = customerId
-    access = .of(purchase, rules: publisher.accessRules(for: customerId), now: now)
+    access = .of(purchase, rules: publisher.accessRules(for: customerId, owning: [purchase]), now: now)
   }
 
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end or it is not known.

@@ -14,7 +14,7 @@ extension IapticAPI {
       let user = call[.applicationUsername]
       let customer = try reader.customer(user)
       let purchases = try await reader.purchases(of: customer)
-      let rules = reader.publisher.accessRules(for: customer.id)
+      let rules = reader.publisher.accessRules(for: customer.id, owning: purchases)
       let shown = purchases.flatMap { IapticPurchase.of($0, rules: rules, now: door.now) }.map { purchase in
         var purchase = purchase
         purchase.entitledUsers = [user]
@@ -35,7 +35,7 @@ extension IapticAPI {
       let user = call[.applicationUsername]
       let customer = try reader.customer(user)
       let purchases = try await reader.purchases(of: customer)
-      let rules = reader.publisher.accessRules(for: customer.id)
+      let rules = reader.publisher.accessRules(for: customer.id, owning: purchases)
       return jsonResponse(
         200,
         written: JSONWriter.object { answer in
@@ -56,7 +56,7 @@ extension IapticAPI {
       let page = try await reader.page(request)
       var rows: [IapticSubscriber] = []
       for (user, found) in page.rows {
-        let rules = reader.publisher.accessRules(for: reader.id(of: user))
+        let rules = reader.publisher.accessRules(for: reader.id(of: user), owning: found.purchases)
         rows.append(IapticSubscriber(user, found.purchases, rules: rules, now: door.now))
       }
       return jsonResponse(

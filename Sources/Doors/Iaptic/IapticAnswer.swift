@@ -69,7 +69,9 @@ struct IapticAnswer {
 
   // MARK: The purchases
 
-  private var rules: AccessRules { publisher.accessRules(for: customerId ?? CustomerId.nobody) }
+  private var rules: AccessRules {
+    publisher.accessRules(for: customerId ?? CustomerId.nobody, owning: purchases.values + others)
+  }
 
   private func standing(of entry: DoorResult) -> Standing {
     let known = purchases[entry.key]
@@ -90,7 +92,7 @@ struct IapticAnswer {
     {
       return .otherToken
     }
-    if !rules.allow(environment: purchase.key.environment) { return .sandboxNotAllowed }
+    if !rules.allow(environment: purchase.key.environment, at: now) { return .sandboxNotAllowed }
     return IapticPurchase.of(purchase, rules: rules, now: now).isEmpty ? .unconfirmed : nil
   }
 

@@ -105,7 +105,7 @@ enum IapticEvents {
   private static func shown(
     _ purchase: Purchase, _ owner: Owner, _ publisher: Publisher, _ now: Int64
   ) -> [IapticPurchase] {
-    IapticPurchase.of(purchase, rules: publisher.accessRules(for: owner.customerId), now: now)
+    IapticPurchase.of(purchase, rules: publisher.accessRules(for: owner), now: now)
   }
 
   /// The changed purchase, with the time at which the customer changed the intent to renew, if that is the change.

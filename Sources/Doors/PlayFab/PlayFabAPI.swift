@@ -163,7 +163,7 @@ struct PlayFabAPI {
     }
     let known = try await known(
       results.map(\.key), else: "The purchases are registered, and cannot be read now; send the request again.")
-    let rules = caller.publisher.accessRules(for: caller.customerId)
+    let rules = caller.publisher.accessRules(for: caller.customerId, owning: known.values)
     return results.map { result in
       let purchase = known[result.key]
       let item = purchase.flatMap {

@@ -16,6 +16,7 @@ struct ErasureAnswer: Encodable, Equatable {
     let ownerships: Int
     let purchases: Int
     let refundRequests: Int
+    let sandboxAccess: Int
     let synchronizations: Int
   }
 
@@ -29,7 +30,7 @@ struct ErasureAnswer: Encodable, Equatable {
     erased = Counts(
       attemptResponses: erasure.answers, auditEntries: erasure.auditEntries, consents: erasure.consents,
       events: erasure.events, grants: erasure.grants, notes: erasure.notes, ownerships: erasure.ownerships,
-      purchases: erasure.purchases, refundRequests: erasure.refundRequests,
+      purchases: erasure.purchases, refundRequests: erasure.refundRequests, sandboxAccess: erasure.sandboxAccess,
       synchronizations: erasure.synchronizations + erasure.openSynchronizations)
     var kept: [Kept] = []
     if erasure.purchases + erasure.ownerships > 0 {

@@ -16,7 +16,8 @@ struct EntitlementsAnswer {
     customerVersion = found.version
     asOf = now
     entitlements = Entitlements.of(
-      purchases: found.purchases, grants: found.grants, rules: publisher.accessRules(for: customer.id), now: now)
+      purchases: found.purchases, grants: found.grants,
+      rules: publisher.accessRules(for: customer.id, owning: found.purchases), now: now)
   }
 
   /// All entitlements.

@@ -117,6 +117,12 @@ final class GatewayAPI {
       publisher: caller.publisher)
   }
 
+  func sandboxOverrides(for caller: Caller) -> SandboxOverrideAPI {
+    SandboxOverrideAPI(
+      context: context, overrides: SandboxOverrides(postgres), outlet: parts.outlet, metrics: parts.metrics,
+      publisher: caller.publisher)
+  }
+
   func refunds(for caller: Caller) -> RefundAPI {
     RefundAPI(context: context, answers: RefundAnswers(postgres), publisher: caller.publisher)
   }

@@ -31,6 +31,8 @@ extension Problem {
     case .customerGrants: ("LIM0009", "The customer has gateway.limits.openGrantsPerCustomer open grants.")
     case .publisherGrants:
       ("LIM0010", "The publisher has given gateway.limits.grantsPerDay grants today; the day begins at 00:00 UTC.")
+    case .sandboxAccess:
+      ("LIM0014", "The publisher has as many customers with sandbox access by hand as it may have.")
     case .orderLookups:
       ("LIM0011", "The calls that Apple allows for the order ids of the app are used up for now.")
     case .orderShare:

@@ -47,6 +47,9 @@ extension Route {
   private static let grants = [
     grant(.post, "", .grants, GrantAPI.give), grant(.get, "", .read, GrantAPI.list),
     grant(.post, "/{grantId}/withdraw", .grants, GrantAPI.withdraw),
+    sandboxAccess(.put, .sandboxAccess, SandboxOverrideAPI.put),
+    sandboxAccess(.get, .read, SandboxOverrideAPI.read),
+    sandboxAccess(.delete, .sandboxAccess, SandboxOverrideAPI.withdraw),
   ]
 
   private static let refunds = [
@@ -107,6 +110,8 @@ extension Route {
     @LoopActor @Sendable (RefundAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias GrantMethod =
     @LoopActor @Sendable (GrantAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias SandboxOverrideMethod =
+    @LoopActor @Sendable (SandboxOverrideAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
@@ -136,6 +141,16 @@ extension Route {
     Route(
       method, "/customers/{customerId}/grants" + path, under: "storekit2", "grants",
       .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.grants(for: call.caller))(call) })
+  }
+
+  private static func sandboxAccess(
+    _ method: Method, _ scope: TokenScope, _ answer: @escaping SandboxOverrideMethod
+  ) -> Route {
+    Route(
+      method, "/customers/{customerId}/sandbox-access", under: "storekit2", "sandbox_access",
+      .publisher(scope) { gateway, call throws(Problem) in
+        try await answer(gateway.sandboxOverrides(for: call.caller))(call)
+      })
   }
 
   private static func refund(

@@ -133,7 +133,7 @@ public struct AuditEntry: Sendable, Equatable {
 
   /// The actor as the table has it: with the name of the token or of the operator behind a colon. No token's name has
   /// one.
-  private var column: String { (token ?? operatorName).map { "\(actor.rawValue):\($0)" } ?? actor.rawValue }
+  var column: String { (token ?? operatorName).map { "\(actor.rawValue):\($0)" } ?? actor.rawValue }
 
   /// Writes entries, in their order.
   public static func insert(_ entries: [AuditEntry]) -> PostgresQuery {

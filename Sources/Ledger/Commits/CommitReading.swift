@@ -73,6 +73,7 @@ struct CommitReading {
           .int64s(jobs.map(\.publisherId)), .ids(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
         ]),
       PostgresQuery(.readGrants, customers + keys + named),
+      PostgresQuery(.readSandboxAccess, customers + keys + named),
     ] + (refunds.isEmpty ? [] : refunds.queries(PostgresQuery(.readConsents, customers + keys + named)))
   }
 
@@ -120,6 +121,7 @@ struct CommitReading {
       customers[customer, default: CustomerRecord()].others.append(purchase)
     }
     try GrantRow.note(rows[6], in: &customers)
+    try SandboxOverrideRow.note(rows[7], in: &customers)
     let erased = try Dictionary(
       uniqueKeysWithValues: rows[4].map { row in
         let publisher = try row.int64("publisher_id") ?? 0
@@ -134,7 +136,7 @@ struct CommitReading {
     var state = CommitState(
       purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
       subscriptionIds: subscriptionIds, reserved: requests.count, now: now)
-    if !refunds.isEmpty { try refunds.read(rows[7], rows[8], into: &state) }
+    if !refunds.isEmpty { try refunds.read(rows[8], rows[9], into: &state) }
     return Found(state: state, synchronizations: synchronizations)
   }
 }
@@ -200,6 +202,9 @@ extension PostgresStatement {
 
   fileprivate static let readGrants = PostgresStatement(
     "read grants", isByKeys: true, GrantRow.open(of: concerned))
+
+  fileprivate static let readSandboxAccess = PostgresStatement(
+    "read sandbox access of customers", isByKeys: true, SandboxOverrideRow.open(of: concerned))
 
   /// Only for commits that take a request for a refund.
   fileprivate static let readConsents = PostgresStatement(

@@ -28,6 +28,8 @@ public struct Erasure: Sendable, Equatable {
   public var grants = 0
   /// Deleted notes of the console.
   public var notes = 0
+  /// Deleted overrides of the sandbox: one at most.
+  public var sandboxAccess = 0
 
   /// Creates an erasure that did nothing.
   public init() {}
@@ -69,6 +71,7 @@ extension CustomerStore {
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.id(standIn)]),
       PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
       PostgresQuery(.deleteGrants, customer), PostgresQuery(.deleteNotes, customer),
+      PostgresQuery(.deleteSandboxAccess, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
     let entry = AuditEntry(publisherId: publisher, by: person, action: "customer.erased", subject: standIn.text)
@@ -82,7 +85,7 @@ extension CustomerStore {
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
     (erasure.auditEntries, erasure.consents, erasure.refundRequests) = (rows[8], rows[9], rows[10])
-    (erasure.grants, erasure.notes) = (rows[11], rows[12])
+    (erasure.grants, erasure.notes, erasure.sandboxAccess) = (rows[11], rows[12], rows[13])
     return isFound ? erasure : nil
   }
 }
@@ -183,6 +186,9 @@ extension PostgresStatement {
 
   fileprivate static let deleteNotes = PostgresStatement(
     "delete notes", "DELETE FROM customer_notes WHERE publisher_id = $1 AND customer_id = $2")
+
+  fileprivate static let deleteSandboxAccess = PostgresStatement(
+    "delete sandbox access", "DELETE FROM sandbox_access WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

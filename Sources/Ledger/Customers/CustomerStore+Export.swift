@@ -48,6 +48,7 @@ extension CustomerStore {
       document.member("ownerships", array: parts[ExportPart.ownerships])
       document.member("purchases", array: parts[ExportPart.purchases])
       document.member("refundRequests", array: parts[ExportPart.refundRequests])
+      document.member("sandboxAccess", array: parts[ExportPart.sandboxAccess])
       document.member("synchronizations", array: parts[ExportPart.synchronizations])
     }
   }
@@ -76,7 +77,7 @@ private struct ExportPart: Sendable {
   static let (customer, purchases, transactions, ownerships) = (0, 1, 2, 3)
   static let (synchronizations, events, attempts, audit) = (4, 5, 6, 7)
   static let (consents, refundRequests, grants) = (8, 9, 10)
-  static let notes = 11
+  static let (notes, sandboxAccess) = (11, 12)
 
   static let all: [ExportPart] = [
     ExportPart("customer", CustomerRow.table.document(), "FROM customers WHERE publisher_id = $1 AND id = $2"),
@@ -125,6 +126,9 @@ private struct ExportPart: Sendable {
     ExportPart(
       "notes", CustomerNoteRow.table.document(),
       "FROM customer_notes n WHERE publisher_id = $1 AND customer_id = $2 ORDER BY n.created_at, n.id"),
+    ExportPart(
+      "sandbox access", SandboxOverrideRow.table.document(),
+      "FROM sandbox_access WHERE publisher_id = $1 AND customer_id = $2"),
   ]
 
   /// The members that name a purchase come first.

@@ -21,6 +21,7 @@ extension ExportKind {
     case .customer: Self.customerDocument
     case .purchase: Self.purchaseDocument
     case .grant: Self.grantDocument
+    case .sandboxAccess: Self.sandboxAccessDocument
     case .event: Self.eventDocument
     case .audit: Self.auditDocument
     }
@@ -32,6 +33,8 @@ extension ExportKind {
     first: ["environment", "originalTransactionId"], adding: [RowDocument.Column("customer_id", "customerId")])
   private static let grantDocument = GrantRow.table.document(
     first: ["grantId"], adding: [RowDocument.Column("customer_id", "customerId")])
+  private static let sandboxAccessDocument = SandboxOverrideRow.table.document(
+    first: ["customerId"], adding: [RowDocument.Column("customer_id", "customerId")])
   private static let eventDocument = EventRow.table.document(
     first: ["eventId"], adding: [RowDocument.Column("customer_id", "customerId")])
   private static let auditDocument = AuditEntry.table.document(
@@ -81,6 +84,7 @@ extension ExportKind {
     case .customer: "customers"
     case .purchase: "purchases"
     case .grant: "grants"
+    case .sandboxAccess: "sandbox_access"
     case .event: "events"
     case .audit: "audit"
     }
@@ -89,6 +93,7 @@ extension ExportKind {
   private var keyColumns: [String] {
     switch self {
     case .customer, .grant, .audit: ["t.id"]
+    case .sandboxAccess: ["t.customer_id"]
     case .purchase: ["t.environment", "t.original_transaction_id"]
     case .event: ["t.horizon", "t.place"]
     }
@@ -115,9 +120,9 @@ extension ExportKind {
   private var changed: String {
     let own = PostgresStatement.isWritten("t", since: "$7")
     switch self {
-    case .grant, .event, .audit: return own
+    case .grant, .sandboxAccess, .event, .audit: return own
     case .customer:
-      let parts = ["purchases", "grants"].map { Self.hasWritten($0, where: "p.customer_id = t.id") }
+      let parts = ["purchases", "grants", "sandbox_access"].map { Self.hasWritten($0, where: "p.customer_id = t.id") }
       return ([own] + parts).joined(separator: " OR ")
     case .purchase:
       let isSame = "p.environment = t.environment AND p.original_transaction_id = t.original_transaction_id"

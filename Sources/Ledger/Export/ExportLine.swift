@@ -38,6 +38,7 @@ public enum ExportLine {
         lines.member("event", counts[.event] ?? 0)
         lines.member("grant", counts[.grant] ?? 0)
         lines.member("purchase", counts[.purchase] ?? 0)
+        lines.member("sandboxAccess", counts[.sandboxAccess] ?? 0)
       }
     }
   }

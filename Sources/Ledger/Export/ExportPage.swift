@@ -23,7 +23,8 @@ enum ExportPage {
       let id: CustomerId = try row.id("key1") ?? ""
       let holdings = try holdings.get()
       let entitlements = Entitlements.of(
-        purchases: holdings.purchases, grants: holdings.grants, rules: publisher.accessRules(for: id), now: now)
+        purchases: holdings.purchases, grants: holdings.grants,
+        rules: publisher.accessRules(for: id, owning: holdings.purchases), now: now)
       return try line(.customer, row) { line in
         line.member("cleengCustomerId", id.number)
         line.member(

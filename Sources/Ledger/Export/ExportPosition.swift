@@ -2,7 +2,7 @@ import JSON
 
 /// What a line of an export is about. An export has the kinds in this order.
 public enum ExportKind: String, CaseIterable, Sendable, Comparable, Decodable {
-  case customer, purchase, grant, event, audit
+  case customer, purchase, grant, sandboxAccess, event, audit
 
   private var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
@@ -12,7 +12,8 @@ public enum ExportKind: String, CaseIterable, Sendable, Comparable, Decodable {
 /// Where a line stands: the lines of a kind are in the order of their keys.
 public struct ExportPosition: Sendable, Equatable, Decodable {
   public let kind: ExportKind
-  /// A customer's or a grant's id; environment and purchase; the two numbers of an event; an entry's number.
+  /// A customer's or a grant's id, or that of the customer with the sandbox access; environment and purchase; the two
+  /// numbers of an event; an entry's number.
   public let key: [String]
 
   /// Creates a position.

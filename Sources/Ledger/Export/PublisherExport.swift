@@ -157,7 +157,7 @@ public struct PublisherExport {
         let parts = try await transaction.query(
           [.exportTransactions, .exportOwners, .exportEvidence].map { PostgresQuery($0, parameters) })
         return try ExportPage.purchases(rows, transactions: parts[0], owners: parts[1], evidence: parts[2])
-      case .grant, .event, .audit: return try ExportPage.things(kind, rows)
+      case .grant, .sandboxAccess, .event, .audit: return try ExportPage.things(kind, rows)
       }
     }
   }

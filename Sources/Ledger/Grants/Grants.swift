@@ -49,7 +49,7 @@ public struct Grants {
   public func give(
     _ grant: Grant, publisher: Publisher, limits: GrantLimits, by person: String? = nil, traceparent: String? = nil
   ) async throws -> Answer? {
-    let reading = GrantReading(customer: grant.customer, grant: grant.id)
+    let reading = CustomerReading(customer: grant.customer, grant: grant.id)
     let change = try await postgres.repeatingConflicts { transaction -> Change? in
       let found = try reading.read(try await transaction.query(reading.queries), now: grant.createdAt)
       if let known = found.grant {
@@ -84,7 +84,7 @@ public struct Grants {
   public func bring(
     _ grant: Grant, isTold: Bool, publisher: Publisher, by person: String? = nil, now: Int64
   ) async throws -> Answer {
-    let reading = GrantReading(customer: grant.customer, grant: grant.id)
+    let reading = CustomerReading(customer: grant.customer, grant: grant.id)
     let change = try await postgres.repeatingConflicts { transaction -> Change in
       let found = try reading.read(try await transaction.query(reading.queries), now: now)
       if let known = found.grant {
@@ -113,7 +113,7 @@ public struct Grants {
     _ id: GrantId, of customer: CustomerKey, publisher: Publisher, by person: String? = nil, now: Int64,
     traceparent: String? = nil
   ) async throws -> Answer? {
-    let reading = GrantReading(customer: customer, grant: id)
+    let reading = CustomerReading(customer: customer, grant: id)
     let change = try await postgres.repeatingConflicts { transaction -> Change? in
       let found = try reading.read(try await transaction.query(reading.queries), now: now)
       guard let grant = found.grant, grant.customer == customer else { return nil }
@@ -132,10 +132,10 @@ public struct Grants {
 
   /// Tells the end of what is over.
   ///
-  /// - Parameter due: a grant that ``GrantTimers`` gave out. By the ledger's clock it is over, so it is by any.
+  /// - Parameter due: a grant that ``AccessTimers`` gave out. By the ledger's clock it is over, so it is by any.
   /// - Returns: the events to publish; `nil` if it was noted or withdrawn before.
   public func end(_ due: Grant, publisher: Publisher, now: Int64) async throws -> Told? {
-    let reading = GrantReading(customer: due.customer, grant: nil)
+    let reading = CustomerReading(customer: due.customer)
     let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
       let found = try reading.read(try await transaction.query(reading.queries), now: max(now, due.endsAt))
       var state = found.state

@@ -14,6 +14,7 @@ struct OwnerReading {
     return [
       PostgresQuery(.lockPurchase, parameters), PostgresQuery(.lockOwner, parameters),
       PostgresQuery(.readOwnedByOwner, parameters), PostgresQuery(.readGrantsOfOwner, parameters),
+      PostgresQuery(.readSandboxAccessOfOwner, parameters),
     ]
   }
 
@@ -26,6 +27,7 @@ struct OwnerReading {
       record.others = try PurchaseRow.table.records(rows[2]).map { try $0.purchase() }.filter { $0.key != key }
       customers[key.customer(owner.customerId)] = record
       try GrantRow.note(rows[3], in: &customers)
+      try SandboxOverrideRow.note(rows[4], in: &customers)
     }
     return CommitState(purchases: [purchase], customers: customers, subscriptionIds: [], now: now)
   }
@@ -52,4 +54,7 @@ extension PostgresStatement {
   fileprivate static let readOwnedByOwner = PostgresStatement("read owned by owner", PurchaseRow.owned(by: owner))
 
   fileprivate static let readGrantsOfOwner = PostgresStatement("read grants of owner", GrantRow.open(of: owner))
+
+  fileprivate static let readSandboxAccessOfOwner = PostgresStatement(
+    "read sandbox access of owner", SandboxOverrideRow.open(of: owner))
 }

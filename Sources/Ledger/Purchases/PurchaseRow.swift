@@ -79,6 +79,10 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
     columns.other("looked_at", "timestamptz", isNullable: true)
     columns.read("created_at", .timestamptz, export: "createdAt") { $0.createdAt = $1 }
     columns.required("updated_at", .timestamptz, { $0.updatedAt }, { $0.updatedAt = $1 }, export: "updatedAt")
+    // A commit reads it again when the owner is locked.
+    columns.computed("sandbox_until", .timestamptz, SandboxOverrideRow.end(ofOwnerOf:)) {
+      $0.owner?.sandboxUntil = $1
+    }
   }
 
   /// The key.

@@ -61,6 +61,9 @@ extension PostgresStatement {
   static let readOwnedByOwners = PostgresStatement("read owned by owners", PurchaseRow.owned(by: owners))
 
   static let readGrantsOfOwners = PostgresStatement("read grants of owners", GrantRow.open(of: owners))
+
+  static let readSandboxAccessOfOwners = PostgresStatement(
+    "read sandbox access of owners", SandboxOverrideRow.open(of: owners))
 }
 
 extension PurchaseRow {

@@ -102,10 +102,12 @@ public final class Reevaluation {
       let rows = try await transaction.query([
         PostgresQuery(.lockOwnedByOwners, parameters), PostgresQuery(.lockOwners, parameters),
         PostgresQuery(.readOwnedByOwners, parameters), PostgresQuery(.readGrantsOfOwners, parameters),
+        PostgresQuery(.readSandboxAccessOfOwners, parameters),
       ])
       let names = customers.map { CustomerKey(publisherId: id, id: $0) }
       var state = CommitState(
-        purchases: [], customers: try Self.records(rows[1], owned: rows[2], grants: rows[3], names),
+        purchases: [],
+        customers: try Self.records(rows[1], owned: rows[2], grants: rows[3], sandboxAccess: rows[4], names),
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(state, audience: publisher.audience)
@@ -118,7 +120,8 @@ public final class Reevaluation {
 
   /// Reads the customers with their purchases. A customer to whom nothing was told yet has no row.
   private static func records(
-    _ rows: PostgresRows, owned: PostgresRows, grants: PostgresRows, _ customers: [CustomerKey]
+    _ rows: PostgresRows, owned: PostgresRows, grants: PostgresRows, sandboxAccess: PostgresRows,
+    _ customers: [CustomerKey]
   ) throws -> [CustomerKey: CustomerRecord] {
     var records = Dictionary(uniqueKeysWithValues: customers.map { ($0, CustomerRecord()) })
     for row in try CustomerRow.table.records(rows) { records[row.key] = row.record }
@@ -128,6 +131,7 @@ public final class Reevaluation {
       records[purchase.key.customer(owner.customerId)]?.others.append(purchase)
     }
     try GrantRow.note(grants, in: &records)
+    try SandboxOverrideRow.note(sandboxAccess, in: &records)
     return records
   }
 

@@ -19,6 +19,8 @@ struct Column<Record: Sendable>: Sendable {
   let merge: ColumnMerge
   let export: ColumnExport?
   let person: ColumnErasure?
+  /// What is read if the table has no such column, for an alias of the table; `nil` for a column of the table.
+  var computed: (@Sendable (String) -> String)?
 }
 
 /// What an update, or an insert of a key that is there already, does to the value of a column.

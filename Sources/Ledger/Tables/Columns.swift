@@ -80,6 +80,21 @@ struct Columns<Record: Sendable> {
         export: export.map { Self.export($0, Kind.form) }, person: person))
   }
 
+  /// What the records read beside the columns of the table, for example from another table. It may be NULL.
+  ///
+  /// - Parameter sql: the expression, for an alias of the table.
+  @inline(__always)
+  mutating func computed<Kind: ColumnType>(
+    _ name: StaticString, _ type: Kind, _ sql: @escaping @Sendable (String) -> String,
+    _ set: @escaping @Sendable (inout Record, Kind.Value?) throws -> Void
+  ) {
+    all.append(
+      Column(
+        name: name, type: Kind.sql, isNullable: true, write: nil, writeOne: nil,
+        read: { row, column, record in try set(&record, try Kind.read(row, column)) }, merge: .newest, export: nil,
+        person: nil, computed: sql))
+  }
+
   /// A column that other statements read and write.
   ///
   /// - Parameter type: as SQL names it.

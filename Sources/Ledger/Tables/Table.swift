@@ -50,7 +50,11 @@ struct Table<Record: Sendable>: Sendable {
   // MARK: SQL
 
   /// The columns that records read, of a row of a table or an alias.
-  func selected(_ alias: String) -> String { readNames.map { "\(alias).\($0)" }.joined(separator: ", ") }
+  func selected(_ alias: String) -> String {
+    columns.filter { $0.read != nil }.map { column in
+      column.computed.map { "\($0(alias)) AS \(column.name)" } ?? "\(alias).\(column.name)"
+    }.joined(separator: ", ")
+  }
 
   /// The names of the columns that records write.
   var names: String { writtenColumns.map(\.name.description).joined(separator: ", ") }

@@ -17,7 +17,7 @@ extension Table {
   var description: TableDescription {
     TableDescription(
       name: name, key: key,
-      columns: columns.map {
+      columns: columns.filter { $0.computed == nil }.map {
         TableDescription.Column(
           name: $0.name.description, type: $0.type, isNullable: $0.isNullable, isExported: $0.export != nil,
           person: $0.person)

@@ -92,6 +92,17 @@ struct OpenAPIPurchaseTests {
     #expect(reasons == "[\(Grant.Reason.allCases.map(\.rawValue).joined(separator: ", "))]")
   }
 
+  @Test func `sandbox access by hand`() throws {
+    let override = SandboxOverride(
+      customer: CustomerKey(publisherId: 7, id: "42"), endsAt: Given.now + 1, reason: .testing, note: "a", setBy: "b",
+      setAt: Given.now, endedAt: Given.now)
+    let document = SandboxOverrideAPI.document(override, now: Given.now)
+    #expect(try names(document) == documented("SandboxAccess"))
+    #expect(try documented("NewSandboxAccess") == Set(sandboxOverrideMembers))
+    let reasons = try OpenAPIFile().value("components", "schemas", "SandboxAccessReason", "enum")
+    #expect(reasons == "[\(SandboxOverride.Reason.allCases.map(\.rawValue).joined(separator: ", "))]")
+  }
+
   @Test func `every rule is documented`() throws {
     let lines = try OpenAPIFile().lines
     let start = try #require(lines.firstIndex(of: "    AccessRule:"))

@@ -101,6 +101,14 @@ struct RequestLimitTests {
     }
   }
 
+  @Test func sandboxAccess() throws {
+    try check(schema("NewSandboxAccess", "properties", "note"), letters) { text throws(Problem) in
+      let body = #"{"until":"2026-12-24T18:00:00Z","reason":"testing","note":"\#(text)"}"#
+      _ = try requestedSandboxOverride(
+        request(body), customer: CustomerKey(publisherId: 7, id: "1"), now: 1_795_341_600_000)
+    }
+  }
+
   private func grant(_ members: String) throws(Problem) -> Grant {
     let body = #"{"expiresAt":"2026-12-24T18:00:00Z","reason":"promo",\#(members)}"#
     return try requestedGrant(

@@ -102,7 +102,8 @@ struct DoorAccessTests {
       (facts.offerType, facts.offerDiscountType, facts.price) = (known.type, known.discount, known.price)
       let purchase = TestPurchases.purchase(facts)
       let cleeng = CleengSubscription(purchase, of: "42", publisher: publisher, now: Self.now)
-      let iaptic = IapticPurchase.of(purchase, rules: publisher.accessRules(for: "42"), now: Self.now)
+      let iaptic = IapticPurchase.of(
+        purchase, rules: publisher.accessRules(for: "42", owning: [purchase]), now: Self.now)
       #expect(cleeng.isInTrial == known.isTrial, "\(known)")
       #expect(iaptic.map(\.isTrialPeriod) == [known.isTrial], "\(known)")
       #expect(MbaasyPurchase(purchase, publisher: publisher, policy: DoorPolicy()).isInTrialPeriod == known.isTrial)

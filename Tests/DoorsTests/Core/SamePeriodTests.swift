@@ -30,7 +30,8 @@ struct SamePeriodTests {
     purchase.owner = Owner(customerId: "42", subscriptionId: 1)
     (purchase.hadOwner, purchase.updatedAt) = (true, T.at(1))
     let told = Entitlements.of(
-      purchases: [purchase], grants: [], rules: Self.publisher.accessRules(for: "42"), now: T.at(10))
+      purchases: [purchase], grants: [], rules: Self.publisher.accessRules(for: "42", owning: [purchase]), now: T.at(10)
+    )
     return CommitState(
       purchases: [purchase],
       customers: [

@@ -196,7 +196,7 @@ struct IapticAnswerTests {
 
   @Test func `a row of the list of customers`() {
     func row(_ purchases: [Purchase]) -> String {
-      let rules = publisher.accessRules(for: "alice")
+      let rules = publisher.accessRules(for: "alice", owning: purchases)
       let subscriber = IapticSubscriber("alice", purchases, rules: rules, now: Self.now)
       return String(decoding: JSONWriter.object { subscriber.write(to: &$0) }, as: UTF8.self)
     }

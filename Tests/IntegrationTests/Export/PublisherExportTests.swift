@@ -96,7 +96,7 @@ struct PublisherExportTests {
         "UPDATE customers SET created_at = '2026-11-01Z', updated_at = '2026-11-01Z', email = 'ann@example.com'")
       let written = Written()
       let counts = try await export(ledger.postgres, to: written)
-      #expect(counts == [.customer: 1, .purchase: 1, .grant: 0, .event: 2, .audit: 1])
+      #expect(counts == [.customer: 1, .purchase: 1, .grant: 0, .sandboxAccess: 0, .event: 2, .audit: 1])
       let lines = written.lines
       #expect(lines.count == 7)
       #expect(lines[0].hasPrefix(#"{"kind":"export","format":1,"publisherId":7,"moment":{"at":"20"#))
@@ -118,7 +118,9 @@ struct PublisherExportTests {
       #expect(purchase.contains(#""transactions":[{"transactionId":"1001","#))
       #expect(lines[3].hasPrefix(#"{"kind":"event","key":[""#) && lines[3].contains(#""body":{"#))
       #expect(lines[5].hasPrefix(#"{"kind":"audit","key":["1"],"action":"purchase.registered","actor":"publisher""#))
-      #expect(lines[6] == #"{"kind":"end","lines":{"audit":1,"customer":1,"event":2,"grant":0,"purchase":1}}"#)
+      #expect(
+        lines[6]
+          == #"{"kind":"end","lines":{"audit":1,"customer":1,"event":2,"grant":0,"purchase":1,"sandboxAccess":0}}"#)
       #expect(try written.soFar().isWhole)
     }
   }

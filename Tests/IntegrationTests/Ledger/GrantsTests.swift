@@ -58,7 +58,8 @@ struct GrantsTests {
   private func entitlements(_ ledger: Given, at now: Int64 = Given.now) async throws -> [OfferEntitlement] {
     let found = try await Holdings(ledger.postgres).holdings(of: Self.ann)
     return Entitlements.of(
-      purchases: found.purchases, grants: found.grants, rules: Self.publisher().accessRules(for: "ann"), now: now)
+      purchases: found.purchases, grants: found.grants,
+      rules: Self.publisher().accessRules(for: "ann", owning: found.purchases), now: now)
   }
 
   @Test func `a grant that cannot be read is the failure of its customer only`() async throws {
@@ -151,7 +152,7 @@ struct GrantsTests {
       _ = try await ledger.postgres.run("UPDATE grants SET due_at = now()")
       _ = try await ledger.postgres.run("UPDATE grants SET reason = 'later' WHERE id = '\(grants[0].id)'")
       var failures: [String] = []
-      let taken = try await GrantTimers(ledger.postgres).takeDue(
+      let taken = try await AccessTimers<Grant>(ledger.postgres).takeDue(
         [PublisherShare(publisherId: 7, most: 10)], limit: 10
       ) { failures.append("\($0)") }
       #expect(taken == [grants[1]])
@@ -165,7 +166,7 @@ struct GrantsTests {
       let (over, open) = (Self.grant(1), Self.grant(2, of: "L1", until: Given.now + 30 * Given.day))
       for grant in [over, open] { _ = try await give(ledger, grant) }
       _ = try await ledger.postgres.run("UPDATE grants SET due_at = now() WHERE offer_id = 'S1'")
-      let timers = GrantTimers(ledger.postgres)
+      let timers = AccessTimers<Grant>(ledger.postgres)
       let share = [PublisherShare(publisherId: 7, most: 10), PublisherShare(publisherId: 8, most: 10)]
       let taken = try await timers.takeDue(share, limit: 10) { Issue.record($0) }
       #expect(taken == [over])

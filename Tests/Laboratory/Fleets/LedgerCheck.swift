@@ -135,7 +135,9 @@ public struct LedgerCheck {
       if let id = event.customerId { toldAt[CustomerKey(publisherId: event.publisherId, id: id)] = event.time }
     }
     for customer in ledger.customers {
-      let rules = publishers[customer.key.publisherId]?.accessRules(for: customer.key.id) ?? .none
+      let rules =
+        publishers[customer.key.publisherId]?.accessRules(
+          for: customer.key.id, owning: owned[customer.key] ?? []) ?? .none
       // An access that has ended since was told with the commit before. So the last telling's time counts, too.
       let times = [now] + (toldAt[customer.key].map { [$0] } ?? [])
       let changes = times.map { time in

@@ -79,6 +79,7 @@ enum FuzzReaders {
     _ = try? requestedGrant(
       request, customer: CustomerKey(publisherId: 7, id: "42"), fresh: GrantId(random: Array(repeating: 1, count: 16)),
       now: now)
+    _ = try? requestedSandboxOverride(request, customer: CustomerKey(publisherId: 7, id: "42"), now: now)
     if let body = try? jsonBody(request) {
       let addresses = WebhookAddress()
       _ = try? EndpointRequest(changes: body, addresses, DoorRegistry.catalog)

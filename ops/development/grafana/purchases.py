@@ -99,6 +99,11 @@ DASHBOARD = Dashboard(
             Panel("From a grant's end to its event", "Answers show the end on time, whatever this says.", [
                 Query(quantile(part, "countersign_grant_lag_seconds"), text, "no grant ended")
                 for part, text in ((0.5, "half"), (0.9, "90 %"))], unit="s"),
+            Panel("Sandbox access, an hour", "Set and withdrawn by publishers' people, for one customer each.", [
+                Query("3600 * " + rate("countersign_sandbox_access_total", "action"), "{{action}}")]),
+            Panel("From its end to its event", "Answers show the end on time, whatever this says.", [
+                Query(quantile(part, "countersign_sandbox_access_lag_seconds"), text, "none ended")
+                for part, text in ((0.5, "half"), (0.9, "90 %"))], unit="s"),
         ]),
         Row("Refunds", [
             Stat("Requests without an answer", "Apple asks for the publisher's view, and waits for 12 hours.", [

@@ -63,7 +63,7 @@ struct ShadowCommand {
         let now = unixMilliseconds()
         let verdict = customer.verdict(now: now)
         summary.count(verdict)
-        if verdict != .same { lines += customer.line(rules: publisher.accessRules(for: customer.customerId), now: now) }
+        if verdict != .same { lines += line(of: customer, now: now) }
       }
       try report.write(lines)
     }
@@ -88,10 +88,15 @@ struct ShadowCommand {
         let now = unixMilliseconds()
         guard customer.verdict(now: now) == .onlyHere else { continue }
         summary.countNotInFile()
-        lines += customer.line(rules: publisher.accessRules(for: customer.customerId), now: now)
+        lines += line(of: customer, now: now)
       }
       try report.write(lines)
     }
+  }
+
+  private func line(of customer: ComparedCustomer, now: Int64) -> [UInt8] {
+    let own = customer.rows.compactMap(\.purchase)
+    return customer.line(rules: publisher.accessRules(for: customer.customerId, owning: own), now: now)
   }
 
   private func compared(
@@ -114,7 +119,8 @@ struct ShadowCommand {
             ?? held.purchases.first { $0.deciding.transactionId == row.transactionId })
       }
       let entitlements = Entitlements.of(
-        purchases: held.purchases, grants: held.grants, rules: publisher.accessRules(for: id), now: unixMilliseconds())
+        purchases: held.purchases, grants: held.grants,
+        rules: publisher.accessRules(for: id, owning: held.purchases), now: unixMilliseconds())
       found.append(ComparedCustomer(id, own, entitlements))
     }
     return found

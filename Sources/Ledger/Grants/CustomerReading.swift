@@ -1,20 +1,30 @@
 import Domain
 import Postgres
 
-/// The first trip of a commit about one customer's grants: locks the customer, and reads what the decision needs.
+/// The first trip of a commit about one customer's access by hand: locks the customer, and reads what the decision
+/// needs.
 ///
 /// No purchase is locked. Whoever changes one locks its owner, too.
-struct GrantReading {
+struct CustomerReading {
   let customer: CustomerKey
-  /// The grant that the commit is about; `nil` if it is about those that are over.
-  let grant: GrantId?
+  /// The grant that the commit is about; `nil` for another commit.
+  var grant: GrantId?
+
+  /// What the trip has found.
+  struct Found {
+    var state: CommitState
+    /// The grant that has the id.
+    var grant: Grant?
+    /// The customer's last override of the sandbox, also one that is over.
+    var override: SandboxOverride?
+  }
 
   /// The statements, in the order of ``read(_:now:)``.
   var queries: [PostgresQuery] {
     let parameters: [PostgresParameter] = [.int64(customer.publisherId), .id(customer.id)]
     return [
       PostgresQuery(.lockGranted, parameters), PostgresQuery(.readOwnedByGranted, parameters),
-      PostgresQuery(.readOpenGrants, parameters),
+      PostgresQuery(.readOpenGrants, parameters), PostgresQuery(.readOverride, parameters),
       PostgresQuery(.readErasure, [.int64(customer.publisherId), .bytes(ErasedCustomer.sha256(of: customer))]),
       PostgresQuery(.readGrant, [.int64(customer.publisherId), .id(grant)]),
     ]
@@ -23,14 +33,16 @@ struct GrantReading {
   /// Reads the rows.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Returns: the state, and the grant that has the id.
-  func read(_ rows: [PostgresRows], now: Int64) throws -> (state: CommitState, grant: Grant?) {
+  func read(_ rows: [PostgresRows], now: Int64) throws -> Found {
     var record = try CustomerRow.table.records(rows[0]).first?.record ?? CustomerRecord()
     record.others = try PurchaseRow.table.records(rows[1]).map { try $0.purchase() }
     record.grants = try GrantRow.table.records(rows[2]).map(\.grant)
-    record.erasedAt = try rows[3].first?.time("erased_at")
-    let state = CommitState(purchases: [], customers: [customer: record], subscriptionIds: [], now: now)
-    return (state, try GrantRow.table.records(rows[4]).first?.grant)
+    let override = try SandboxOverrideRow.table.records(rows[3]).first?.override
+    record.sandboxUntil = override.flatMap { $0.endedAt == nil ? $0.endsAt : nil }
+    record.erasedAt = try rows[4].first?.time("erased_at")
+    return Found(
+      state: CommitState(purchases: [], customers: [customer: record], subscriptionIds: [], now: now),
+      grant: try GrantRow.table.records(rows[5]).first?.grant, override: override)
   }
 }
 

@@ -7,13 +7,17 @@ import Testing
 @testable import Service
 @testable import Worker
 
-/// The looks at grants whose time is over.
+/// The looks at access by hand whose time is over.
 @LoopActor
-struct GrantEndsTests {
+struct AccessEndsTests {
   private final class LedgerByValue {
-    var due: [Grant] = []
     var ended: [String] = []
     var isAway = false
+  }
+
+  private final class Due<Ending> {
+    var rows: [Ending]
+    init(_ rows: [Ending]) { self.rows = rows }
   }
 
   private let bench: ChoreBench
@@ -27,19 +31,28 @@ struct GrantEndsTests {
       createdAt: 0, endsAt: bench.context.now() - 1)
   }
 
-  private func take(_ due: Grant...) async {
-    ledger.due = due
-    let ends = GrantEnds(
-      GrantEnds.Dependencies(
-        context: bench.context,
-        takeDue: { [ledger] _, _ in
-          defer { ledger.due = [] }
-          return ledger.due
+  private func sandboxAccess(of customer: CustomerId) -> SandboxOverride {
+    SandboxOverride(
+      customer: CustomerKey(publisherId: 7, id: customer), endsAt: bench.context.now() - 1, reason: .testing, setAt: 0)
+  }
+
+  private func take(_ due: Grant...) async { await take(due, .grants) { $0.id.text } }
+
+  private func take<Ending: EndingAccess>(
+    _ due: [Ending], _ kind: AccessEnds<Ending>.Kind, name: @escaping @Sendable (Ending) -> String
+  ) async {
+    let due = Due(due)
+    let ends = AccessEnds<Ending>(
+      AccessEnds<Ending>.Dependencies(
+        context: bench.context, kind: kind,
+        takeDue: { _, _ in
+          defer { due.rows = [] }
+          return due.rows
         },
-        end: { [ledger] grant, _ in
+        end: { [ledger] ending, _ in
           if ledger.isAway { throw AppleByValue.Lost() }
-          ledger.ended.append(grant.id.text)
-          return Told([ChoreBench.event(EventId("evt_\(grant.id.text)"))])
+          ledger.ended.append(name(ending))
+          return Told([ChoreBench.event(EventId("evt_\(name(ending))"))])
         }, publish: { [bench] in bench.publish($0) }, rows: bench.rows, isReady: { true }))
     await ends.take()
     await ends.stop(within: .seconds(120))
@@ -71,5 +84,15 @@ struct GrantEndsTests {
     await take(grant("g1"), grant("g2"))
     #expect(ledger.ended == ["g2"])
     #expect(bench.counts(#"countersign_suspect_rows_held_back_total{kind="grant"} 1"#))
+  }
+
+  @Test func `the end of sandbox access is committed, told and counted, and its run names no customer`() async {
+    await take([sandboxAccess(of: "ann"), sandboxAccess(of: "ben")], .sandboxAccess) { $0.customer.id.text }
+    #expect(ledger.ended.sorted() == ["ann", "ben"])
+    #expect(bench.published.count == 2)
+    #expect(bench.counts("countersign_sandbox_access_lag_seconds_count 2"))
+    let runs = bench.counts.begins.flatMap(\.self)
+    #expect(Set(runs).count == 2 && runs.allSatisfy { $0.hasPrefix("sandbox_access:7:") })
+    #expect(!runs.contains { $0.contains("ann") || $0.contains("ben") })
   }
 }
