@@ -32,7 +32,7 @@ public struct AuditLog {
   /// - Throws: `PostgresError`.
   public func entries(_ publisher: Int64, before: Int64?, limit: Int) async throws -> Page {
     let rows = try await postgres.run(
-      PostgresQuery(.readAudit, [.int64(publisher), .int64(before ?? .max), .int64(Int64(limit) + 1)]))
+      PostgresQuery(.readAudit, [.int64(publisher), .int64(Int64(0).subtracting(before ?? .max)), .int64(Int64(limit) + 1)]))
     let entries = try rows.prefix(limit).map { row in
       Entry(id: try row.int64("id") ?? 0, json: try Self.document.json(row))
     }
@@ -50,7 +50,8 @@ extension RowDocument.Column {
 }
 
 extension PostgresStatement {
-  fileprivate static let readAudit = PostgresStatement(
+  /// The newest first: only `audit_newest` has this order.
+  static let readAudit = PostgresStatement(
     "read audit",
-    "SELECT \(AuditLog.document.sql) FROM audit WHERE publisher_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3")
+    "SELECT \(AuditLog.document.sql) FROM audit WHERE publisher_id = $1 AND - id > $2 ORDER BY - id LIMIT $3")
 }

@@ -48,7 +48,7 @@ public struct ConsoleAudit {
   ) async throws -> ConsoleRows<Entry> {
     guard !publishers.isEmpty else { return ConsoleRows() }
     let page: [PostgresParameter] = [
-      .int64s(publishers), .int64(place?.number ?? .max), .int64(Int64(limit) + 1),
+      .int64s(publishers), .int64(Int64(0).subtracting(place?.number ?? .max)), .int64(Int64(limit) + 1),
     ]
     let query =
       customer.map { PostgresQuery(.listConsoleCustomerAudit, page + [.id($0)]) }
@@ -71,12 +71,12 @@ extension ConsoleAudit.Entry {
 
 extension PostgresStatement {
   /// Each publisher has its part of the index. The numbers of entries are the fleet's, so they alone are the order.
-  fileprivate static let listConsoleAudit = PostgresStatement(
+  static let listConsoleAudit = PostgresStatement(
     "console: list audit",
     """
     SELECT a.id, a.publisher_id, a.at, a.actor, a.action, a.subject, a.detail
     FROM unnest($1::bigint[]) AS seen (id) CROSS JOIN LATERAL (
-      SELECT * FROM audit WHERE publisher_id = seen.id AND id < $2 ORDER BY id DESC LIMIT $3) a
+      SELECT * FROM audit WHERE publisher_id = seen.id AND - id > $2 ORDER BY - id LIMIT $3) a
     ORDER BY a.id DESC LIMIT $3
     """)
 
@@ -86,7 +86,7 @@ extension PostgresStatement {
     """
     SELECT a.id, a.publisher_id, a.at, a.actor, a.action, a.subject, a.detail
     FROM unnest($1::bigint[]) AS seen (id) CROSS JOIN LATERAL (
-      SELECT * FROM audit WHERE publisher_id = seen.id AND subject = $4 AND action LIKE 'customer.%' AND id < $2
+      SELECT * FROM audit WHERE publisher_id = seen.id AND subject = $4 AND action LIKE 'customer.%' AND - id > $2
       ORDER BY id + 0 DESC LIMIT $3) a
     ORDER BY a.id DESC LIMIT $3
     """)

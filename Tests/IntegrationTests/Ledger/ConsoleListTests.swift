@@ -103,11 +103,12 @@ struct ConsoleListTests {
   }
 
   /// PostgreSQL may not sort here. So each list is in the order of its index.
-  @Test func `unclaimed purchases and notifications come from their own indexes`() async throws {
+  @Test func `unclaimed purchases, notifications and the audit log come from their own indexes`() async throws {
     try await Given.with { ledger in
       for (list, index, values) in [
         (.listConsoleUnclaimed, "purchases_unclaimed", ["7", "'Production'", "1", "'x'", "5", "now()", "5"]),
         (.listConsoleNewest, "notifications_page", ["'{7}'", "1", "7", "'x'", "5"]),
+        (.listConsoleAudit, "audit_newest", ["'{0,7}'", "-100", "5"]), (.readAudit, "audit_newest", ["7", "-100", "5"]),
       ] as [(PostgresStatement, String, [String])] {
         let sql = values.enumerated().reduce(list.sql) { $0.replacing("$\($1.offset + 1)", with: $1.element) }
         let plan = try await ledger.postgres.transaction { transaction in
