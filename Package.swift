@@ -90,6 +90,7 @@ let package = Package(
 
     // The domain, Apple, and what the roles share.
     library("Domain", "Domain", ["Crypto", "Formats", "JSON"]),
+    library("Import", "Import", ["Crypto", "Domain", "Formats", "JSON"]),
     library(
       "AppStore", "AppStore", ["Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "JSON"]),
     library(
@@ -97,7 +98,7 @@ let package = Package(
       ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
     library("Coordination", "Coordination", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
-    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "JSON", "Postgres"]),
+    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "Import", "JSON", "Postgres"]),
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
@@ -117,8 +118,8 @@ let package = Package(
       "Gateway", "Gateway",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres",
-        "Redis", "Service",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis", "Service",
       ]),
     library(
       "Doors", "Doors",
@@ -130,7 +131,8 @@ let package = Package(
       "Worker", "Worker",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP",
-        "HTTP2", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
+        "HTTP2", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
+        "Service",
       ]),
     library(
       "Notifier", "Notifier",
@@ -148,7 +150,6 @@ let package = Package(
     library(
       "Simulator", "Simulator", exclude: ["HTTP2Server"],
       ["Crypto", "EventLoop", "Formats", "HTTP", "HTTP2Server", "HTTPClient", "JSON", "Observability"]),
-    library("Import", "Import", ["Crypto", "Domain", "Formats", "JSON"]),
     executable(
       "Countersign", "Countersign",
       [

@@ -12,4 +12,6 @@ public enum TokenScope: String, Sendable, CaseIterable {
   case grants
   /// Reads all of the publisher at once, with everybody's data.
   case export
+  /// Imports a file of purchases.
+  case imports = "import"
 }

@@ -3,7 +3,7 @@ import Observability
 import Service
 
 /// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, the end of a
-/// grant, a page of an app's Notification History (decision 0034).
+/// grant, a page of an app's Notification History, the file of an import (decision 0034).
 ///
 /// No message carries such a row, so no broker says that it comes again: each of its runs is counted in Redis, beside
 /// the call to Apple that it makes there anyway. A row whose runs do not end runs alone. At last it is held back: each
@@ -18,6 +18,8 @@ final class SuspectRows {
   /// The kinds of rows.
   enum Kind: String, CaseIterable {
     case timer, refund, history, grant
+    /// The reading of an import's file.
+    case imported = "import"
   }
 
   init(_ suspects: Suspects, _ begun: any RunCounts, _ context: RoleContext) {
