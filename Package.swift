@@ -220,8 +220,8 @@ let package = Package(
       "GatewayTests",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
-        "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
-        "Transport",
+        "Gateway", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service",
+        "TestSupport", "Transport",
       ]),
     tests(
       "DoorsTests",
@@ -234,8 +234,8 @@ let package = Package(
       "WorkerTests",
       [
         "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
-        "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
-        "Worker",
+        "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service",
+        "TestSupport", "Worker",
       ]),
     tests(
       "NotifierTests",
@@ -262,8 +262,8 @@ let package = Package(
       "IntegrationTests",
       [
         "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway",
-        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability",
-        "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
+        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "Observability", "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",

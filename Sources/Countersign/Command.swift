@@ -1,8 +1,10 @@
+import Configuration
 import Console
 import Doors
 import EventLoop
 import Gateway
 import Notifier
+import Service
 import Worker
 
 /// A subcommand: its name, one line about it, and its code.

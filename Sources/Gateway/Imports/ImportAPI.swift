@@ -134,15 +134,14 @@ struct ImportAPI {
       reports.end(of: publisher.id)
       throw error
     }
-    let (store, log) = (store, context.log)
     let stream = reports.stream(
       of: publisher.id, first: first,
-      next: { place in
+      next: { [self] place in
         if let piece = try await piece(of: one, at: place) { return piece }
         // A report that was deleted or begun anew must not look whole.
         guard try await store.read(one.publisherId, one.id)?.changedAt == one.changedAt else { throw Changed() }
         return nil
-      }, onFailure: { log.ledgerFailure("the report of an import broke off", $0) })
+      }, onFailure: { [log = context.log] in log.ledgerFailure("the report of an import broke off", $0) })
     return HTTPServerResponse(
       status: 200,
       headers: [

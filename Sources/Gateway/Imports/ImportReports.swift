@@ -4,7 +4,7 @@ import HTTPServer
 import Import
 import Ledger
 
-/// The reports of imports that are read at a gateway. Each holds a piece of one in memory, until its client has read it.
+/// The reports of imports that are read at a gateway. Each holds one piece in memory, until its client has read it.
 @LoopActor
 final class ImportReports {
   /// The most reports at a time, three quarters of them of one publisher.

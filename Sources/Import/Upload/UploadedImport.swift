@@ -1,5 +1,3 @@
-public import Domain
-
 /// An import that a publisher has uploaded over HTTP. Its steps are pure: a store applies them to a locked row.
 public struct UploadedImport: Sendable, Equatable {
   /// The most bytes of a file.

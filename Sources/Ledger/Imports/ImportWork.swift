@@ -1,4 +1,4 @@
-public import Domain
+import Domain
 public import EventLoop
 public import Import
 public import Postgres
@@ -43,6 +43,9 @@ public struct ImportWork {
     public let state: ImportState
     /// Whether other imports wait for a run.
     public let othersWait: Bool
+
+    /// Creates an answer.
+    public init(state: ImportState, othersWait: Bool) { (self.state, self.othersWait) = (state, othersWait) }
   }
 
   /// Prolongs the lease of a run, and notes how far it is.

@@ -1,7 +1,7 @@
 package import Domain
 package import EventLoop
 package import Import
-package import Ledger
+import Ledger
 package import Postgres
 
 /// Brings what an export of Countersign has besides purchases: the customers whom the publisher has put, and the grants

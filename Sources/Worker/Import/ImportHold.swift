@@ -19,6 +19,8 @@ final class ImportHold {
   private let began = ContinuousClock.now
   private var keptAt = ContinuousClock.now
   private var kept: ImportWork.Kept?
+  /// When the rows began, and how many had a result then.
+  private var rowsBegan: (at: ContinuousClock.Instant, done: Int)?
   private(set) var isLost = false
   private var isKeeping = false
   private var timer: LoopTimer?
@@ -42,6 +44,15 @@ final class ImportHold {
   func close() {
     timer?.close()
     timer = nil
+  }
+
+  /// Notes how many rows have a result. The pace counts from the first time on.
+  func note(done: Int) {
+    let first = rowsBegan ?? (.now, done)
+    rowsBegan = first
+    let seconds = max(1, (ContinuousClock.now - first.at).components.seconds)
+    progress.done = Int64(done)
+    progress.rowsPerMinute = Int64(max(0, done - first.done)) * 60 / seconds
   }
 
   /// Prolongs the lease. If the ledger does not answer, the lease goes on as long as it lasts.

@@ -1,7 +1,7 @@
-package import Domain
+import Domain
 package import EventLoop
 package import Import
-package import Ledger
+import Ledger
 package import Postgres
 
 /// Writes the report of an import: a line for each row that has a result. The ledger has the results, so that nobody

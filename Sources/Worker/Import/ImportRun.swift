@@ -64,13 +64,22 @@ package final class ImportRun {
     /// Reads the results of those synchronizations that are finalized.
     package var results: @LoopActor ([SynchronizationId]) async throws -> [SynchronizationId: SynchronizationResult]
     /// Reads the signed transaction of a row again; `nil` if it is gone.
-    package var signedTransaction: @LoopActor (ImportRow) async throws -> String?
+    package var signedTransaction: @LoopActor (ImportRow) async throws -> String? = { _ in nil }
     /// Whether the run may go on. It throws ``Stopped`` if another one has begun.
-    package var standing: @LoopActor () async throws -> Standing
+    package var standing: @LoopActor () async throws -> Standing = { .ours }
     /// Learns how many rows have a result.
-    package var tell: @LoopActor (_ done: Int) -> Void
+    package var tell: @LoopActor (_ done: Int) -> Void = { _ in }
     /// Learns that a server has failed, and that the run tries again.
-    package var failed: @LoopActor (any Error) -> Void
+    package var failed: @LoopActor (any Error) -> Void = { _ in }
+
+    init(
+      claim: @escaping @LoopActor (Job) async throws -> ClaimAnswer,
+      publish: @escaping @LoopActor (Job) async throws -> Void,
+      prolong: @escaping @LoopActor (Job) async throws -> Void,
+      results: @escaping @LoopActor ([SynchronizationId]) async throws -> [SynchronizationId: SynchronizationResult]
+    ) {
+      (self.claim, self.publish, self.prolong, self.results) = (claim, publish, prolong, results)
+    }
 
     /// Those of a process with clients of its own.
     package init(

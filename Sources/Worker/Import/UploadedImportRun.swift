@@ -13,8 +13,8 @@ import Observability
 import Postgres
 import Service
 
-/// One worker's run of an import over HTTP: it reads the file from the ledger, registers the rows, and writes the report
-/// there. If it ends early, the next run goes on: the ledger knows which rows have a result.
+/// One worker's run of an import over HTTP: it reads the file from the ledger, registers the rows, and writes the
+/// report there. If it ends early, the next run goes on: the ledger knows which rows have a result.
 @LoopActor
 final class UploadedImportRun {
   /// What became of a run; a label of a metric.
@@ -199,7 +199,6 @@ final class UploadedImportRun {
     if one.wish.preset == .countersign, one.state == .running { brought = try await self.brought(file) }
     let wish = ImportRun.Wish(
       publisherId: publisher.id, round: Int(one.wish.round), tells: one.wish.tells, pace: plan.rowsPerSecond)
-    var (began, first) = (ContinuousClock.now, 0)
     let hold = hold
     let isCancelled = one.state == .cancelling
     let run = ImportRun(
@@ -212,14 +211,9 @@ final class UploadedImportRun {
           let standing = try hold.standing()
           return isCancelled && standing == .ours ? .cancelled : standing
         },
-        tell: { done in
-          hold.progress.done = Int64(done)
-          let seconds = max(1, (ContinuousClock.now - began).components.seconds)
-          hold.progress.rowsPerMinute = Int64(max(0, done - first)) * 60 / seconds
-        }, failed: { [log] in log.ledgerFailure("an import tries again", $0) }))
+        tell: { hold.note(done: $0) }, failed: { [log] in log.ledgerFailure("an import tries again", $0) }))
     try await run.takeEarlier()
-    (began, first) = (.now, run.earlier)
-    hold.progress.done = Int64(run.earlier)
+    hold.note(done: run.earlier)
     if hold.progress.earlier == nil { hold.progress.earlier = Int64(run.earlier) }
     // What an earlier run of this import has done must never count as done before it.
     await hold.keepNow()

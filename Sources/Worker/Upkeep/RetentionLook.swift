@@ -53,7 +53,8 @@ extension RetentionLook {
           after: context.settings.worker.notificationRetention, limit: mostNotificationsDeleted)
       },
       deleteImports: {
-        _ = try await Retention(ledger.postgres).deleteImports(after: UploadedImport.retention, limit: mostImportsDeleted)
+        _ = try await Retention(ledger.postgres).deleteImports(
+          after: UploadedImport.retention, limit: mostImportsDeleted)
       }, log: context.log)
     return Chore(
       every: context.settings.worker.sweepInterval, .dropped, isReady: { ledger.isReady },

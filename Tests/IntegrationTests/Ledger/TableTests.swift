@@ -18,7 +18,7 @@ struct TableTests {
       EvidenceRow.chains.description, CustomerRow.table.description, OwnershipRow.table.description,
       SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
       NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
-      GrantRow.table.description, CustomerNoteRow.table.description,
+      GrantRow.table.description, CustomerNoteRow.table.description, UploadedImportRow.table.description,
       WebhookRow.table.description, AttemptRow.table.description,
     ] + TablesWithoutEntity.all
 

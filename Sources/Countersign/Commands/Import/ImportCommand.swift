@@ -110,15 +110,15 @@ struct ImportCommand {
     to report: ExportOutput, _ servers: ImportServers, _ postgres: PostgresClient
   ) async throws -> ImportSummary {
     try await servers.takeLock()
-    var progress: ImportProgress?
+    let progress = ImportProgress(file.rows.count, isTold: !options.source.isJSON)
     let run = ImportRun(
       file.rows,
       ImportRun.Wish(
         publisherId: options.source.publisher, round: options.round, tells: options.tells, pace: plan.rowsPerSecond),
       servers.dependencies(
-        signedTransaction: { [self] in signedTransaction(of: $0) }, tell: { progress?.tell(done: $0) }))
+        signedTransaction: { [self] in signedTransaction(of: $0) }, tell: { progress.tell(done: $0) }))
     try await run.takeEarlier()
-    progress = ImportProgress(file.rows.count, before: run.earlier, isTold: !options.source.isJSON)
+    progress.before = run.earlier
     _ = try await run.run()
     var summary = try await ImportReportWriting(options.source.publisher, round: options.round, postgres)
       .write(file.rows) { try report.write($0) }
@@ -142,7 +142,7 @@ struct ImportCommand {
         description: "cannot read \(name) a second time; give a file, and no pipe")
     }
     let progress = ImportProgress(
-      of: "customers", file.exported.customers, before: 0, isTold: !options.source.isJSON)
+      of: "customers", file.exported.customers, isTold: !options.source.isJSON)
     return try await ImportBringing(
       publisher, isTold: options.tells, by: SystemUser.name, postgres,
       nextLine: {
