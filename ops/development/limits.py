@@ -104,7 +104,7 @@ class Limits:
     def check(self):
         """Tries each text; returns how many there are."""
         texts = [text for operation in OpenAPI().operations() for text in operation.texts()
-                 if text.members[-1] not in EXEMPT]
+                 if text.members and text.members[-1] not in EXEMPT]
         mistakes = [mistake for mistake in map(self.mistake, texts) if mistake]
         mistakes += self.mistakes_of_hints()
         if mistakes:

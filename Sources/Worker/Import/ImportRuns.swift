@@ -43,7 +43,7 @@ final class ImportRuns: RoleService {
     let (metrics, runs) = (dependencies.context.metrics, runs)
     ended = metrics.counter(
       "countersign_import_runs_total", "Runs of imports over HTTP that have ended.", labels: ["outcome"],
-      known: UploadedImportRun.Outcome.allCases.map { [$0.rawValue] })
+      known: UploadedImportRun.Ending.allCases.map { [$0.rawValue] })
     metrics.gauge("countersign_imports_running", "Imports over HTTP that this worker runs now.") {
       Double(runs.count)
     }
@@ -81,14 +81,14 @@ final class ImportRuns: RoleService {
   private func begin(_ run: UploadedImportRun, _ due: UploadedImport) {
     running[ObjectIdentifier(run)] = run
     runs.start { [self] in
-      let outcome = await run.run()
+      let ending = await run.run()
       running[ObjectIdentifier(run)] = nil
-      ended.count(outcome.rawValue)
+      ended.count(ending.rawValue)
       dependencies.context.log.info(
         "a run of an import ended",
         [
           "publisherId": .int(due.publisherId), "importId": .string(due.id.text),
-          "outcome": .string(outcome.rawValue),
+          "outcome": .string(ending.rawValue),
         ])
     }
   }

@@ -18,7 +18,7 @@ import Service
 @LoopActor
 final class UploadedImportRun {
   /// What became of a run; a label of a metric.
-  enum Outcome: String, CaseIterable {
+  enum Ending: String, CaseIterable {
     case checked, finished, cancelled, failed
     /// Others wait for the place, or the worker stops. A next run goes on.
     case yielded
@@ -75,24 +75,24 @@ final class UploadedImportRun {
   func close() { hold.isClosing = true }
 
   /// Runs to an end.
-  func run() async -> Outcome {
+  func run() async -> Ending {
     postgres.start()
     hold.start()
-    var outcome = Outcome.unfinished
+    var ending = Ending.unfinished
     do {
-      outcome = try await outcomeOfWork()
+      ending = try await endingOfWork()
     } catch is ImportWork.Lost {
-      outcome = .lost
+      ending = .lost
     } catch is ImportRun.Stopped where hold.isLost {
-      outcome = .lost
+      ending = .lost
     } catch is Closing {
-      outcome = .yielded
+      ending = .yielded
     } catch {
-      outcome = await given(error)
+      ending = await given(error)
     }
     hold.close()
     let pause: Duration? =
-      switch outcome {
+      switch ending {
       case .yielded: .zero
       case .busy: Self.busyPause
       case .unfinished: Self.failurePause
@@ -101,11 +101,11 @@ final class UploadedImportRun {
     // If this fails, the lease ends by itself.
     if let pause { try? await work.release(one, as: name, after: pause) }
     await postgres.stop()
-    return outcome
+    return ending
   }
 
   /// What an error means: some never pass by themselves.
-  private func given(_ error: any Error) async -> Outcome {
+  private func given(_ error: any Error) async -> Ending {
     let cause: String
     switch error {
     case let error as LineSplitter.TooLong: cause = error.description
@@ -130,7 +130,7 @@ final class UploadedImportRun {
 
   // MARK: Steps
 
-  private func outcomeOfWork() async throws -> Outcome {
+  private func endingOfWork() async throws -> Ending {
     // The first attempt to connect runs still.
     try await connected()
     guard !publisher.apps.isEmpty else {
@@ -194,7 +194,7 @@ final class UploadedImportRun {
       })
   }
 
-  private func registered(_ file: ImportFile, _ plan: ImportPlan) async throws -> Outcome {
+  private func registered(_ file: ImportFile, _ plan: ImportPlan) async throws -> Ending {
     var brought: ImportBringing.Summary?
     if one.wish.preset == .countersign, one.state == .running { brought = try await self.brought(file) }
     let wish = ImportRun.Wish(
