@@ -53,7 +53,7 @@ struct ImportHTTPTests {
 
   private func reached(_ states: String..., of id: String, _ fleet: RunningFleet) async throws -> Import {
     // A run that died is taken over when its lease is over.
-    try await eventually("the import is \(states)", within: 3 * .patience) {
+    try await eventually("the import is \(states)", within: .patience * 3) {
       states.contains(try read(try await ask(fleet, "GET", "/\(id)")).state)
     }
     return try read(try await ask(fleet, "GET", "/\(id)"))

@@ -14,6 +14,8 @@ final class ImportHold {
   private let keep: @LoopActor (UploadedImport.Progress) async throws -> ImportWork.Kept
   /// How far the run is.
   var progress: UploadedImport.Progress
+  /// Takes the publisher's lock, or keeps it: it is lost with its connection.
+  var keepLock: @LoopActor () async throws -> Bool = { true }
   /// Whether the role stops.
   var isClosing = false
   private let began = ContinuousClock.now
@@ -61,6 +63,7 @@ final class ImportHold {
     defer { isKeeping = false }
     let now = ContinuousClock.now
     do {
+      guard try await keepLock() else { throw ImportWork.Lost() }
       kept = try await keep(progress)
       keptAt = now
     } catch is ImportWork.Lost {

@@ -151,7 +151,9 @@ final class UploadedImportRun {
       row.progress.rows = Int64(file.rows.count)
     }
     guard registers else { return .checked }
-    guard try await ImportLock(postgres, publisher: publisher.id).take() else { return .busy }
+    let lock = ImportLock(postgres, publisher: publisher.id)
+    guard try await lock.take() else { return .busy }
+    hold.keepLock = { try await lock.take() }
     return try await registered(file, plan)
   }
 
