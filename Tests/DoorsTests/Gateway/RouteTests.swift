@@ -173,7 +173,7 @@ struct RouteTests {
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
         "iaptic_subscription", "notifications", "consent", "refund_requests", "grants", "order",
-        "export",
+        "export", "imports",
       ])
   }
 
