@@ -90,6 +90,7 @@ let package = Package(
 
     // The domain, Apple, and what the roles share.
     library("Domain", "Domain", ["Crypto", "Formats", "JSON"]),
+    library("Import", "Import", ["Crypto", "Domain", "Formats", "JSON"]),
     library(
       "AppStore", "AppStore", ["Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "JSON"]),
     library(
@@ -97,7 +98,7 @@ let package = Package(
       ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
     library("Coordination", "Coordination", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
-    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "JSON", "Postgres"]),
+    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "Import", "JSON", "Postgres"]),
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
@@ -117,8 +118,8 @@ let package = Package(
       "Gateway", "Gateway",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres",
-        "Redis", "Service",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis", "Service",
       ]),
     library(
       "Doors", "Doors",
@@ -130,7 +131,8 @@ let package = Package(
       "Worker", "Worker",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP",
-        "HTTP2", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
+        "HTTP2", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
+        "Service",
       ]),
     library(
       "Notifier", "Notifier",
@@ -149,7 +151,6 @@ let package = Package(
     library(
       "Simulator", "Simulator", exclude: ["HTTP2Server"],
       ["Crypto", "EventLoop", "Formats", "HTTP", "HTTP2Server", "HTTPClient", "JSON", "Observability"]),
-    library("Import", "Import", ["Crypto", "Domain", "Formats", "JSON"]),
     executable(
       "Countersign", "Countersign",
       [
@@ -220,8 +221,8 @@ let package = Package(
       "GatewayTests",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
-        "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
-        "Transport",
+        "Gateway", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service",
+        "TestSupport", "Transport",
       ]),
     tests(
       "DoorsTests",
@@ -234,8 +235,8 @@ let package = Package(
       "WorkerTests",
       [
         "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
-        "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
-        "Worker",
+        "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service",
+        "TestSupport", "Worker",
       ]),
     tests(
       "NotifierTests",
@@ -263,8 +264,8 @@ let package = Package(
       "IntegrationTests",
       [
         "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway",
-        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability",
-        "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
+        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "Observability", "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",

@@ -1,8 +1,10 @@
+import Configuration
 import Console
 import Doors
 import EventLoop
 import Gateway
 import Notifier
+import Service
 import Worker
 
 /// A subcommand: its name, one line about it, and its code.
@@ -20,7 +22,9 @@ struct Command: Sendable {
       try Gateway(context, doors: DoorRegistry.all)
     },
     .role("worker", "runs the jobs: asks Apple, verifies, decides, publishes the events") { context in
-      try Worker(context)
+      try Worker(context) { [rootFiles = context.settings.appStore.rootFiles] in
+        try ImportEvidence($0, rootFiles: rootFiles)
+      }
     },
     .role("notifier", "delivers the events to webhook endpoints") { context in
       try Notifier(context)

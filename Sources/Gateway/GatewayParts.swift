@@ -32,6 +32,7 @@ struct GatewayParts {
   let waits: FinalizationWaits
   let eventWaits: EventWaits
   let exports: PublisherExports
+  let reports = ImportReports()
   /// The consumer of replies, which end the waits.
   let replies: AMQPConsumer
   let verifier: SignedDataVerifier

@@ -78,7 +78,7 @@ extension ImportFile {
       throw problem
     } catch {
       guard exported.hasBegun else { throw Self.foreign }
-      problems.append(
+      note(
         ImportProblem(line: number, "is no line of an export", "export the publisher again, into another file"))
     }
   }
@@ -86,11 +86,11 @@ extension ImportFile {
   /// Notes what is wrong with an export as a whole, and lets go of purchases without an owner.
   mutating func endExported(_ lines: Int) {
     if !exported.hasEnded {
-      problems.append(
+      note(
         ImportProblem(
           line: lines, "the export is not whole: it has no line end", "go on with countersign export --resume"))
     }
-    problems += crowdedCustomers()
+    for problem in crowdedCustomers() { note(problem) }
     let unowned = rows.indices.filter { rows[$0].customerId == Self.noOwner }
     exported.unowned = unowned.count
     rows.remove(Set(unowned))

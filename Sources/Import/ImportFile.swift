@@ -5,7 +5,10 @@ import JSON
 public struct ImportFile: Sendable {
   /// In the order of the file. No two of them have the same customer and transaction.
   public internal(set) var rows = ImportRows()
-  public internal(set) var problems: [ImportProblem] = []
+  /// The first ones, as many as ``Limits`` says.
+  public private(set) var problems: [ImportProblem] = []
+  /// How many there are in all.
+  public private(set) var problemCount = 0
   /// Rows of other stores than Apple's.
   public private(set) var otherStores = 0
   /// Rows that name the customer and the purchase of an earlier row.
@@ -14,8 +17,20 @@ public struct ImportFile: Sendable {
   /// What an export of Countersign has besides; empty for other presets.
   public internal(set) var exported = Exported()
 
+  /// How much of a file is kept in memory.
+  public struct Limits: Sendable {
+    /// The most rows, grants included. A file with more cannot be used.
+    public var rows: Int
+    /// The most problems that are kept. The others are counted.
+    public var problems: Int
+
+    /// Creates limits.
+    public init(rows: Int = .max, problems: Int = .max) { (self.rows, self.problems) = (rows, problems) }
+  }
+
   let preset: ImportPreset
   let verifier: any ImportVerifier
+  private let limits: Limits
   /// The positions of a CSV file's columns by their names; `nil` for JSON lines.
   private var columns: [String: Int]?
 
@@ -26,9 +41,12 @@ public struct ImportFile: Sendable {
   ///
   /// - Parameters:
   ///   - verifier: verifies the signed transactions and receipts of rows.
+  ///   - limits: how much of it is kept.
   ///   - read: reads the next line without its line feed; `nil` at the end.
-  public init(preset: ImportPreset, verifier: any ImportVerifier, read: @escaping () -> [UInt8]?) {
-    (self.preset, self.verifier) = (preset, verifier)
+  public init(
+    preset: ImportPreset, verifier: any ImportVerifier, limits: Limits = Limits(), read: @escaping () -> [UInt8]?
+  ) {
+    (self.preset, self.verifier, self.limits) = (preset, verifier, limits)
     var lines = ImportLines(read)
     do throws(ImportProblem) {
       let first = try lines.peek()
@@ -41,11 +59,12 @@ public struct ImportFile: Sendable {
       }
     } catch {
       // What was read before may be wrong, too.
-      (rows, problems, otherStores, repeated, exported) = (ImportRows(), [error], 0, 0, Exported())
+      (rows, otherStores, repeated, exported) = (ImportRows(), 0, 0, Exported())
+      (problems, problemCount) = ([error], 1)
     }
     places = ImportPlaces()
     if rows.isEmpty, problems.isEmpty, otherStores == 0, !exported.hasBegun {
-      problems.append(ImportProblem(line: 1, "the file has no rows", "give a file with at least one"))
+      note(ImportProblem(line: 1, "the file has no rows", "give a file with at least one"))
     }
   }
 
@@ -64,6 +83,19 @@ public struct ImportFile: Sendable {
     return field(.signed) { Self.value($0, record, columns) }
   }
 
+  /// Counts a problem, and keeps it if there is room.
+  mutating func note(_ problem: ImportProblem) {
+    problemCount += 1
+    if problems.count < limits.problems { problems.append(problem) }
+  }
+
+  /// Why nothing more of a file is read, once it has too many rows.
+  private func excess(_ line: Int) -> ImportProblem? {
+    guard rows.count + exported.grants.count > limits.rows else { return nil }
+    return ImportProblem(
+      line: line, "is the first one behind \(limits.rows) rows", "divide the file, and import its parts one by one")
+  }
+
   /// The value of a field. Of several columns that have it, the first one with a value counts.
   func field(_ field: ImportPreset.Field, _ value: (StaticString) -> String?) -> String? {
     for name in preset.names(of: field) {
@@ -80,25 +112,26 @@ public struct ImportFile: Sendable {
       guard let head = try reader.next() else { return }
       var names: Set<String> = []
       if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
-        return problems.append(
+        return note(
           ImportProblem(line: head.line, "the column \(twice) stands twice", "remove one of the two"))
       }
       let columns = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
       self.columns = columns
-      if let missing = missingColumns(columns) { return problems.append(missing) }
+      if let missing = missingColumns(columns) { return note(missing) }
       while let record = try reader.next() {
         guard record.fields.count == head.fields.count else {
-          problems.append(
+          note(
             ImportProblem(
               line: record.line, "has \(record.fields.count) fields, and the first line has \(head.fields.count)",
               "write one field for each column, with quotes around a field that has a comma"))
           continue
         }
         take(Place(line: record.line, offset: record.offset)) { Self.value($0, record, columns) }
+        if let problem = excess(record.line) { throw .unusable(problem) }
       }
     } catch {
       switch error {
-      case .broken(let problem): problems.append(problem)
+      case .broken(let problem): note(problem)
       case .unusable(let problem): throw problem
       }
     }
@@ -131,13 +164,14 @@ public struct ImportFile: Sendable {
     while let line = try lines.next() {
       if line.allSatisfy(\.isBlank) { continue }
       guard let value = try? values(of: line) else {
-        problems.append(
+        note(
           ImportProblem(
             line: lines.number, "is no JSON object with texts and whole numbers",
             "write one object a line, with its ids as texts"))
         continue
       }
       take(Place(line: lines.number, offset: lines.offset), value)
+      if let problem = excess(lines.number) { throw problem }
     }
   }
 
@@ -158,7 +192,10 @@ public struct ImportFile: Sendable {
   }
 
   private mutating func readExport(_ lines: inout ImportLines) throws(ImportProblem) {
-    while let line = try lines.next() { try takeExported(line, lines.number) }
+    while let line = try lines.next() {
+      try takeExported(line, lines.number)
+      if let problem = excess(lines.number) { throw problem }
+    }
     if exported.hasBegun { endExported(lines.number) }
   }
 
@@ -179,7 +216,7 @@ public struct ImportFile: Sendable {
     do throws(ImportProblem) {
       for row in try rows(at: place, value) { keep(row) }
     } catch {
-      problems.append(error)
+      note(error)
     }
   }
 
@@ -203,7 +240,7 @@ public struct ImportFile: Sendable {
       }
       return
     }
-    problems.append(
+    note(
       ImportProblem(
         line: row.line, "gives transaction \(row.transactionId) to another customer than line \(first.line)",
         "keep the row of its owner"))

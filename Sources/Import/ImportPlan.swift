@@ -1,4 +1,5 @@
 public import Domain
+public import JSON
 
 /// How many calls to Apple an import needs, and how long they take.
 public struct ImportPlan: Sendable, Equatable {
@@ -26,6 +27,29 @@ public struct ImportPlan: Sendable, Equatable {
   public var mostCalls: Int { 2 * rows }
   /// How long it takes, in seconds.
   public var seconds: Int64 { Int64(clamping: Int(exactly: (Double(rows) / rowsPerSecond).rounded(.up)) ?? .max) }
+}
+
+extension ImportFile {
+  /// Writes what the file has besides the rows that can be imported.
+  public func writeCounts(to json: inout JSONWriter) {
+    json.member("repeated", Int64(repeated))
+    json.member("otherStores", Int64(otherStores))
+    if preset == .countersign {
+      json.member("customers", Int64(exported.customers))
+      json.member("grants", Int64(exported.grants.count))
+      json.member("unowned", Int64(exported.unowned))
+    }
+    json.member("problems", Int64(problemCount))
+  }
+
+  /// Writes a plan for the file.
+  public func write(_ plan: ImportPlan, to json: inout JSONWriter) {
+    json.member("rows", Int64(plan.rows))
+    json.member("fewestCalls", Int64(plan.fewestCalls))
+    json.member("mostCalls", Int64(plan.mostCalls))
+    json.member("seconds", plan.seconds)
+    writeCounts(to: &json)
+  }
 }
 
 extension ImportRow {

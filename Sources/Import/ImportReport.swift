@@ -1,6 +1,6 @@
 public import Domain
 import Formats
-import JSON
+public import JSON
 
 /// What became of a row.
 public struct ImportedRow: Sendable {
@@ -84,5 +84,15 @@ public struct ImportSummary: Sendable, Equatable {
     if row.otherOwner != nil { conflicts += 1 }
     if !row.differences(now: now).isEmpty { different += 1 }
     results[row.result.code.rawValue, default: 0] += 1
+  }
+
+  /// Writes the counts, without those of the results.
+  public func write(to json: inout JSONWriter) {
+    json.member("rows", Int64(rows))
+    json.member("withAccess", Int64(withAccess))
+    json.member("conflicts", Int64(conflicts))
+    json.member("different", Int64(different))
+    json.member("earlier", Int64(earlier))
+    json.member("forgotten", Int64(forgotten))
   }
 }

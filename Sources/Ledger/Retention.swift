@@ -46,9 +46,33 @@ public struct Retention {
       PostgresQuery(.deleteNotifications, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))])
     ).affected
   }
+
+  /// Deletes imports over HTTP that nobody has changed for a time, with their files and reports.
+  ///
+  /// - Parameter age: how long an import is kept after its last change. A running one changes every few seconds.
+  /// - Returns: how many it deleted.
+  /// - Throws: `PostgresError`.
+  public func deleteImports(after age: Duration, limit: Int) async throws -> Int {
+    let rows = try await postgres.run(
+      PostgresQuery(.deleteImports, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
+    return Int(try rows.first?.int64("count") ?? 0)
+  }
 }
 
 extension PostgresStatement {
+  fileprivate static let deleteImports = PostgresStatement(
+    "delete old imports",
+    """
+    WITH old AS (
+      SELECT publisher_id, id FROM imports WHERE changed_at < now() - $1 * interval '1 millisecond'
+      LIMIT $2 FOR UPDATE SKIP LOCKED),
+    parts AS (
+      DELETE FROM import_parts p USING old WHERE p.publisher_id = old.publisher_id AND p.import_id = old.id),
+    gone AS (
+      DELETE FROM imports i USING old WHERE i.publisher_id = old.publisher_id AND i.id = old.id RETURNING 1)
+    SELECT count(*) AS count FROM gone
+    """)
+
   fileprivate static let deleteNotifications = PostgresStatement(
     "delete old notifications",
     """

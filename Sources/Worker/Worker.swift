@@ -1,8 +1,9 @@
 import AMQP
 import Configuration
-import Domain
+package import Domain
 public import EventLoop
 import HTTP2
+package import Import
 import Ledger
 import Messaging
 import Postgres
@@ -18,9 +19,12 @@ public final class Worker: Role {
 
   /// Creates a worker that is not started.
   ///
+  /// - Parameter importVerifier: makes the verifier of what Apple has signed, for the imports of a publisher.
   /// - Throws: `TrustedRoots.Unreadable` when a configured root is no certificate; `PostgresEndpoint.InvalidURL`
   ///   without a usable `ledger.url`.
-  public init(_ context: RoleContext) throws {
+  package init(
+    _ context: RoleContext, importVerifier: @escaping @LoopActor (Publisher) throws -> any ImportVerifier
+  ) throws {
     let parts = try WorkerParts(context)
     let (ledger, commits, running) = (parts.ledger, parts.commits, parts.running)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
@@ -69,6 +73,7 @@ public final class Worker: Role {
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),
       AccessEnds(AccessEnds<Grant>.Dependencies(parts)),
       AccessEnds(AccessEnds<SandboxOverride>.Dependencies(parts)),
+      ImportRuns(ImportRuns.Dependencies(parts, verifier: importVerifier)),
       notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), line, jobs,
     ])
   }

@@ -37,7 +37,7 @@ struct ArchitectureTests {
       ".leaveInOutbox()": [
         "Console/Actions/ConsoleAPI+Grants.swift", "Console/Actions/ConsoleAPI+Release.swift",
         "Console/Actions/ConsoleAPI+Sandbox.swift", "Console/Actions/ConsoleAPI+Transfer.swift",
-        "Countersign/Commands/Import/ImportBringing.swift",
+        "Worker/Import/ImportBringing.swift",
       ],
       " EventOutlet(": ["Service/Events/RoleContext+Events.swift"],
       ".makeOutlet(": ["Gateway/GatewayParts.swift", "Notifier/NotifierParts.swift", "Worker/WorkerParts.swift"],

@@ -69,7 +69,7 @@ struct MetricsReferenceTests {
     let role: any Role =
       switch section {
       case "Gateway": try Gateway(context, doors: DoorRegistry.all)
-      case "Worker": try Worker(context)
+      case "Worker": try Worker(context, importVerifier: { _ in throw CancellationError() })
       case "Console": try Console(context)
       default: try Notifier(context)
       }

@@ -80,11 +80,11 @@ struct UpkeepTests {
         deleteNotifications: { [trace] in
           trace.lines.append("notifications")
           return 3
-        }, log: log)
+        }, deleteImports: { [trace] in trace.lines.append("imports") }, log: log)
     }
     #expect(await look(false).run() == 3)
     #expect(await look(true).run() == 0)
-    #expect(trace.lines == ["oldest", "notifications", "oldest"])
+    #expect(trace.lines == ["oldest", "imports", "notifications", "oldest"])
   }
 
   @Test func `the events of a batch of changed rules are published, also if a later batch fails`() async {

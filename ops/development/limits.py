@@ -22,7 +22,7 @@ PATH = {
     "topic": "inappPurchaseSyncResult", "refundRequestId": "rfr_" + "0" * 32,
     "grantId": "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "synchronizationId": "limits",
     "eventId": "evt_limits", "publisherId": "1001", "applicationUsername": "alice",
-    "orderId": "M1000000000000001",
+    "orderId": "M1000000000000001", "importId": "imp_" + "0" * 32,
 }
 # The password of the example of a notification of version 1. A gateway that is checked knows it.
 SHARED_SECRET = "0123456789abcdef0123456789abcdef"
@@ -58,6 +58,8 @@ SAMPLES = {
     "^01[0-9a-f]{16}([0-7][0-9a-f]{15}){2}$": lambda count: "0" + digits(count - 1),
     # Whitespace belongs to JSON.
     r'^\{"moment":\{.*\}.*\}\s*$': lambda count: CURSOR.ljust(count),
+    "^[0-9]{1,15}-imp_[0-9a-f]{32}$": lambda count: f"{digits(count - 37)}-imp_{letters(32)}",
+    "^imp_[0-9a-f]{32}$": lambda count: f"imp_{letters(count - 4)}",
     "^rfr_[0-9a-f]{32}$": lambda count: f"rfr_{letters(count - 4)}",
     "^[A-Za-z]{2}$": lambda count: "DE" + letters(count - 2),
 }
@@ -102,7 +104,7 @@ class Limits:
     def check(self):
         """Tries each text; returns how many there are."""
         texts = [text for operation in OpenAPI().operations() for text in operation.texts()
-                 if text.members[-1] not in EXEMPT]
+                 if text.members and text.members[-1] not in EXEMPT]
         mistakes = [mistake for mistake in map(self.mistake, texts) if mistake]
         mistakes += self.mistakes_of_hints()
         if mistakes:

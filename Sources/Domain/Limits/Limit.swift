@@ -10,6 +10,8 @@ public enum Limit: String, Sendable, CaseIterable {
   case publisherReplays = "publisher_replays"
   case eventWaits = "event_waits"
   case exports
+  case imports
+  case importReports = "import_reports"
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
   case sandboxAccess = "sandbox_access"

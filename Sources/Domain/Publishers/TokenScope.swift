@@ -14,4 +14,6 @@ public enum TokenScope: String, Sendable, CaseIterable {
   case sandboxAccess = "sandbox-access"
   /// Reads all of the publisher at once, with everybody's data.
   case export
+  /// Imports a file of purchases.
+  case imports = "import"
 }

@@ -57,6 +57,16 @@ struct BodyReader {
     return number
   }
 
+  /// A number; `nil` if the client left it out.
+  func number(_ name: String, _ expected: String) throws(Problem) -> Double? {
+    switch members[name.exact] {
+    case nil: return nil
+    case .integer(let number): return Double(number)
+    case .number(let number): return number
+    default: throw problem(name, expected)
+    }
+  }
+
   /// True or false; `nil` if the client left it out.
   func flag(_ name: String) throws(Problem) -> Bool? {
     guard let value = members[name.exact] else { return nil }

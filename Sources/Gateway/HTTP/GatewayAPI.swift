@@ -123,6 +123,12 @@ final class GatewayAPI {
       publisher: caller.publisher)
   }
 
+  func imports(for caller: Caller) -> ImportAPI {
+    ImportAPI(
+      context: context, store: ImportStore(postgres), parts: ImportParts(postgres), reports: parts.reports,
+      metrics: parts.metrics, caller: caller)
+  }
+
   func refunds(for caller: Caller) -> RefundAPI {
     RefundAPI(context: context, answers: RefundAnswers(postgres), publisher: caller.publisher)
   }

@@ -40,7 +40,8 @@ final class GatewayServer: RoleService {
           metrics.count(refusal, by: found.door.id, found.label)
           return CrossOrigin.admitted(refusal)
         case .notification: return notifications.refusal(of: reason).response
-        // The bodies of our own API are never large, so there is always room.
+        case .importPart: return ImportAPI.refusal(of: reason).response
+        // The other bodies of our own API are never large, so there is always room.
         case nil: return Problem.tooLarge(settings.maxBodyBytes).response
         }
       }, handler: { [api] in await api.answer($0) })

@@ -2,6 +2,7 @@ import AppStore
 import Configuration
 import EventLoop
 import HTTPServer
+import Import
 import Service
 
 extension GatewaySettings {
@@ -29,6 +30,7 @@ extension GatewaySettings {
       switch routes.largeBody(ofRaw: path) {
       case .receipt: .init(maxBytes: doors.maxBodyBytes, in: .callers)
       case .notification: .init(maxBytes: PostedNotification.maxLength, in: .anybody)
+      case .importPart: .init(maxBytes: UploadedImport.mostPartBytes, in: .callers)
       case nil: nil
       }
     }
@@ -39,6 +41,14 @@ extension GatewaySettings {
         guard let refusal = questions.refusalOfNotification(head) else { return .admitted(nil) }
         questions.onRefusedHead(head)
         return .refused(refusal)
+      }
+      if Route.isImportPart(head.path), head.method == "POST" {
+        do throws(Problem) {
+          return .admitted(try ImportAPI.sender(of: head, by: questions.authenticator()))
+        } catch {
+          questions.onRefusedHead(head)
+          return .refused(error.response)
+        }
       }
       guard let found = routes.receiptDoor(of: head.path),
         let admission = found.door.admission(ofAny: head, by: questions.authenticator())

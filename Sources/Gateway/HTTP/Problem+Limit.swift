@@ -40,6 +40,10 @@ extension Problem {
     case .customerReads: ("LIM0006", "The customer reads more often than gateway.limits.customerReadsPerSecond allows.")
     case .exports:
       ("LIM0013", "The publisher has an export at this gateway, or others have as many as may run. Ask later.")
+    case .imports:
+      ("LIM0015", "The publisher has as many imports as may be unfinished.")
+    case .importReports:
+      ("LIM0016", "As many reports of imports are read at this gateway as may. Ask later.")
     case .eventWaits:
       ("LIM0008", "As many requests wait for events at this gateway as may. Ask without wait, or ask later.")
     }

@@ -4,7 +4,7 @@ import HTTPServer
 
 extension Route {
   /// The routes of our own API. The most frequent ones come first.
-  static let own = purchases + grants + refunds + webhooks + notifications + health
+  static let own = purchases + grants + imports + refunds + webhooks + notifications + health
 
   private static let purchases = [
     Route(

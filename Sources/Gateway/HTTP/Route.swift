@@ -106,4 +106,5 @@ package struct PathParameter: Sendable, Hashable {
   static let refundRequestId = Self("refundRequestId")
   static let grantId = Self("grantId")
   static let orderId = Self("orderId")
+  static let importId = Self("importId")
 }

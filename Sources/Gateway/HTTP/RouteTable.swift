@@ -25,6 +25,8 @@ struct RouteTable: Sendable {
     case receipt(ReceiptDoor)
     /// A notification of Apple's, which needs no credential.
     case notification
+    /// A part of an import's file.
+    case importPart
   }
 
   /// The label of requests that match no route.
@@ -81,6 +83,7 @@ struct RouteTable: Sendable {
   func largeBody(ofRaw path: Substring) -> LargeBody? {
     guard let segments = pathSegments(path) else { return nil }
     if let found = receiptDoor(of: segments) { return .receipt(found) }
+    if Route.isImportPart(segments) { return .importPart }
     return Route.isNotification(segments) ? .notification : nil
   }
 

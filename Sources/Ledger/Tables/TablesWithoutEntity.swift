@@ -13,6 +13,13 @@ enum TablesWithoutEntity {
       columns.other("day", "date")
       columns.other("count", "integer")
     },
+    Table<Never>("import_parts", key: ["publisher_id", "import_id", "kind", "place"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("import_id", "text")
+      columns.other("kind", "text")
+      columns.other("place", "bigint")
+      columns.other("bytes", "bytea")
+    },
     Table<Never>("outbox", key: ["event_id"]) { columns in
       columns.other("event_id", "text")
       columns.other("created_at", "timestamptz")

@@ -2,8 +2,8 @@ import EventLoop
 import Observability
 import Service
 
-/// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, the end of
-/// access by hand, a page of an app's Notification History (decision 0034).
+/// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, the end of access by
+/// hand, a page of an app's Notification History, the file of an import (decision 0034).
 ///
 /// No message carries such a row, so no broker says that it comes again: each of its runs is counted in Redis, beside
 /// the call to Apple that it makes there anyway. A row whose runs do not end runs alone. At last it is held back: each
@@ -19,6 +19,8 @@ final class SuspectRows {
   enum Kind: String, CaseIterable {
     case timer, refund, history, grant
     case sandboxAccess = "sandbox_access"
+    /// The reading of an import's file.
+    case imported = "import"
   }
 
   init(_ suspects: Suspects, _ begun: any RunCounts, _ context: RoleContext) {

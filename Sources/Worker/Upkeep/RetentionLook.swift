@@ -1,5 +1,6 @@
 import Configuration
 import EventLoop
+import Import
 import Ledger
 import Observability
 import Service
@@ -11,6 +12,8 @@ struct RetentionLook {
   let deleteOldest: @LoopActor () async throws -> Void
   /// Deletes notifications; returns how many.
   let deleteNotifications: @LoopActor () async throws -> Int
+  /// Deletes old imports over HTTP.
+  let deleteImports: @LoopActor () async throws -> Void
   let log: Log
 
   /// Looks once.
@@ -19,6 +22,7 @@ struct RetentionLook {
   func run() async -> Int {
     do {
       try await deleteOldest()
+      try await deleteImports()
       return try await deleteNotifications()
     } catch {
       log.warning("old rows could not be deleted", ["cause": .failure(error)])
@@ -32,6 +36,8 @@ extension RetentionLook {
   private static let mostDeleted = 10_000
   /// Old notifications that one look deletes. Each has some 20 KB, outside of the table.
   private static let mostNotificationsDeleted = 2000
+  /// Old imports that one look deletes. Each may have 256 MiB.
+  private static let mostImportsDeleted = 4
 
   /// The chore of a worker.
   static func chore(_ parts: WorkerParts) -> Chore {
@@ -45,6 +51,10 @@ extension RetentionLook {
       deleteNotifications: {
         try await Retention(ledger.postgres).deleteNotifications(
           after: context.settings.worker.notificationRetention, limit: mostNotificationsDeleted)
+      },
+      deleteImports: {
+        _ = try await Retention(ledger.postgres).deleteImports(
+          after: UploadedImport.retention, limit: mostImportsDeleted)
       }, log: context.log)
     return Chore(
       every: context.settings.worker.sweepInterval, .dropped, isReady: { ledger.isReady },

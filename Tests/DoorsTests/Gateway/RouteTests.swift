@@ -58,7 +58,10 @@ struct RouteTests {
     #expect(try Self.routes.find("POST", ["v1", "validate"], rawPath: "//v1/validate/").route.path == "/v1/validate")
   }
 
-  @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
+  @Test(arguments: [
+    "/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz", "/imports",
+    "/imports/i/start",
+  ])
   func `other paths take no receipts`(path: String) {
     #expect(Self.routes.largeBody(ofRaw: path[...]) == nil)
   }
@@ -114,6 +117,26 @@ struct RouteTests {
     #expect(refusal("POST", prefix + ["purchases", "100"])?.headers == ["Allow": "GET, HEAD"])
   }
 
+  @Test(arguments: [[], ["storekit2"]]) func imports(prefix: [String]) throws {
+    for method in ["POST", "GET"] { try expect(method, prefix + ["imports"], "/imports") }
+    for method in ["GET", "HEAD", "DELETE"] {
+      try expect(method, prefix + ["imports", "i"], "/imports/{importId}", [.importId: "i"])
+    }
+    for step in ["file", "check", "start", "cancel"] {
+      try expect("POST", prefix + ["imports", "i", step], "/imports/{importId}/\(step)", [.importId: "i"])
+    }
+    try expect("GET", prefix + ["imports", "i", "report"], "/imports/{importId}/report", [.importId: "i"])
+    #expect(refusal("PUT", prefix + ["imports", "i", "file"])?.headers == ["Allow": "POST"])
+  }
+
+  @Test(arguments: ["/imports/i/file", "/storekit2/imports/i/file/", "//imports/i/fil%65"])
+  func `every way to write the path of a file's part has its limits`(path: String) {
+    guard case .importPart = Self.routes.largeBody(ofRaw: path[...]) else {
+      Issue.record("\(path) takes no parts")
+      return
+    }
+  }
+
   @Test(arguments: [[], ["3.1"]]) func webhooks(prefix: [String]) throws {
     for method in ["PUT", "HEAD"] {
       try expect(method, prefix + ["webhook_subscriptions", "t"], "/3.1/webhook_subscriptions/{topic}", [.topic: "t"])
@@ -150,7 +173,7 @@ struct RouteTests {
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
         "iaptic_subscription", "notifications", "consent", "refund_requests", "grants", "order",
-        "export", "sandbox_access",
+        "export", "imports", "sandbox_access",
       ])
   }
 

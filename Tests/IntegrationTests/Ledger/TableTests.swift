@@ -19,6 +19,7 @@ struct TableTests {
       SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
       NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
       GrantRow.table.description, CustomerNoteRow.table.description, SandboxOverrideRow.table.description,
+      UploadedImportRow.table.description,
       WebhookRow.table.description, AttemptRow.table.description,
     ] + TablesWithoutEntity.all
 

@@ -105,6 +105,12 @@ DASHBOARD = Dashboard(
                 Query(quantile(part, "countersign_sandbox_access_lag_seconds"), text, "none ended")
                 for part, text in ((0.5, "half"), (0.9, "90 %"))], unit="s"),
         ]),
+        Row("Imports over HTTP", [
+            Panel("Imports that run now", "A worker runs two at a time.", [
+                Query("sum(countersign_imports_running{@})", "running")]),
+            Panel("Runs that ended, an hour", "After `yielded`, `busy`, `lost` and `unfinished` a run goes on.", [
+                Query("3600 * " + rate("countersign_import_runs_total", "outcome"), "{{outcome}}")]),
+        ]),
         Row("Refunds", [
             Stat("Requests without an answer", "Apple asks for the publisher's view, and waits for 12 hours.", [
                 Query("max(countersign_refund_requests_pending{@})")], runbook="refund-requests", height=7),

@@ -8,6 +8,7 @@ import JSON
 import Ledger
 import Postgres
 import Service
+import Worker
 
 /// `countersign import`: registers the purchases of a file in bulk, and tells what became of each.
 ///
@@ -88,20 +89,15 @@ struct ImportCommand {
       try PostgresEndpoint(configuration.settings.ledger, name: "countersign import"))
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
-      if options.source.preset == .countersign {
-        let bringing = ImportBringing(options: options, publisher: publisher, postgres: postgres)
-        tell(try await bringing.bring(file.exported))
-      }
-      let run = await ImportRun(options, configuration, file, pace: plan.rowsPerSecond, postgres)
+      if options.source.preset == .countersign { tell(try await brought(postgres)) }
+      let servers = await ImportServers(options.source.publisher, configuration.settings, postgres)
       do {
-        try await run.run()
-        var summary = try await write(run, to: report, postgres)
-        summary.earlier = run.earlier
-        await run.stop()
+        let summary = try await imported(to: report, servers, postgres)
+        await servers.stop()
         await postgres.stop()
         return summary
       } catch {
-        await run.stop()
+        await servers.stop()
         throw error
       }
     } catch {
@@ -110,51 +106,65 @@ struct ImportCommand {
     }
   }
 
-  // MARK: The report
-
-  /// Writes a line for each row. The ledger has the results, so that nobody holds all of them in memory.
-  private func write(
-    _ run: ImportRun, to report: ExportOutput, _ postgres: PostgresClient
+  private func imported(
+    to report: ExportOutput, _ servers: ImportServers, _ postgres: PostgresClient
   ) async throws -> ImportSummary {
-    var summary = ImportSummary()
-    let reader = PurchaseReader(postgres)
-    var rest = file.rows[...]
-    while !rest.isEmpty {
-      let rows = rest.prefix(500)
-      rest = rest.dropFirst(rows.count)
-      let results = try await run.results(of: rows)
-      let some = rows.compactMap { row in results[row.synchronizationId(round: options.round)].map { (row, $0) } }
-      let purchases = try await reader.purchases(Array(Set(some.compactMap { key(of: $0.1) })))
-      let now = unixMilliseconds()
-      var lines: [UInt8] = []
-      for (row, result) in some {
-        let imported = ImportedRow(row, result, key(of: result).flatMap { purchases[$0] })
-        summary.count(imported, now: now)
-        lines += imported.line(now: now)
-      }
-      try report.write(lines)
-    }
-    summary.forgotten = file.rows.count - summary.rows
+    try await servers.takeLock()
+    let progress = ImportProgress(file.rows.count, isTold: !options.source.isJSON)
+    let run = ImportRun(
+      file.rows,
+      ImportRun.Wish(
+        publisherId: options.source.publisher, round: options.round, tells: options.tells, pace: plan.rowsPerSecond),
+      servers.dependencies(
+        signedTransaction: { [self] in signedTransaction(of: $0) }, tell: { progress.tell(done: $0) }))
+    try await run.takeEarlier()
+    progress.before = run.earlier
+    _ = try await run.run()
+    var summary = try await ImportReportWriting(options.source.publisher, round: options.round, postgres)
+      .write(file.rows) { try report.write($0) }
+    summary.earlier = run.earlier
     return summary
   }
 
-  private func key(of result: SynchronizationResult) -> PurchaseKey? {
-    guard let original = result.originalTransactionId, let environment = result.environment else { return nil }
-    return PurchaseKey(publisherId: options.source.publisher, environment: environment, originalTransactionId: original)
+  /// The signed transaction of a row that says that it is enough. It is not kept in memory, so it is read again. If
+  /// the file is a pipe, it is gone, and Apple is asked.
+  private func signedTransaction(of row: ImportRow) -> String? {
+    guard let offset = row.signedAt, let input = LineInput(file: options.source.file, at: offset) else { return nil }
+    return file.signedTransaction { input.next() }
   }
+
+  /// Brings what an export has besides purchases.
+  private func brought(_ postgres: PostgresClient) async throws -> ImportBringing.Summary {
+    let name = options.source.file
+    let input = file.exported.customers > 0 ? LineInput(file: name, at: 0) : nil
+    guard input != nil || file.exported.customers == 0 else {
+      throw VendorFileOptions.Unreadable(
+        description: "cannot read \(name) a second time; give a file, and no pipe")
+    }
+    let progress = ImportProgress(
+      of: "customers", file.exported.customers, isTold: !options.source.isJSON)
+    return try await ImportBringing(
+      publisher, isTold: options.tells, by: SystemUser.name, postgres,
+      nextLine: {
+        if let line = input?.next() { return line }
+        if let failure = input?.failure {
+          throw VendorFileOptions.Unreadable(description: "cannot read \(name): \(failure)")
+        }
+        return nil
+      }, tell: { progress.tell(done: $0) },
+      refused: { line, what, cause in complain("line \(line): \(what) is left out: \(cause)") }
+    ).bring(file.exported)
+  }
+
+  // MARK: The report
 
   /// Tells the end on standard error: standard output may have the report.
   private func tell(_ summary: ImportSummary) {
     if options.source.isJSON {
       return complain(
         jsonLine { json in
-          json.member("rows", Int64(summary.rows))
-          json.member("withAccess", Int64(summary.withAccess))
-          json.member("conflicts", Int64(summary.conflicts))
-          json.member("different", Int64(summary.different))
-          json.member("earlier", Int64(summary.earlier))
-          json.member("forgotten", Int64(summary.forgotten))
-          writeCounts(to: &json)
+          summary.write(to: &json)
+          file.writeCounts(to: &json)
         })
     }
     for (code, count) in summary.results.sorted(by: { $0.key < $1.key }) { complain("\(code): \(count) rows") }
@@ -204,28 +214,10 @@ struct ImportCommand {
     if options.isDryRun { say(line) } else { complain(line) }
   }
 
-  /// Writes what the file has besides the rows.
-  private func writeCounts(to json: inout JSONWriter) {
-    json.member("repeated", Int64(file.repeated))
-    json.member("otherStores", Int64(file.otherStores))
-    if options.source.preset == .countersign {
-      json.member("customers", Int64(file.exported.customers))
-      json.member("grants", Int64(file.exported.grants.count))
-      json.member("unowned", Int64(file.exported.unowned))
-    }
-    json.member("problems", Int64(file.problems.count))
-  }
-
   private func tellPlan() {
     if options.source.isJSON {
       return say(
-        jsonLine { json in
-          json.member("rows", Int64(plan.rows))
-          json.member("fewestCalls", Int64(plan.fewestCalls))
-          json.member("mostCalls", Int64(plan.mostCalls))
-          json.member("seconds", plan.seconds)
-          writeCounts(to: &json)
-        })
+        jsonLine { json in file.write(plan, to: &json) })
     }
     say(
       "\(plan.rows) purchases to verify; \(file.repeated) rows repeat others, \(file.otherStores) are of other stores")

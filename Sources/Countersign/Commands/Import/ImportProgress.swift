@@ -9,9 +9,9 @@ final class ImportProgress {
   private let began = ContinuousClock.now
   private var toldAt = ContinuousClock.now
   /// How many an earlier run had done.
-  private let before: Int
+  var before: Int
 
-  init(of things: String = "rows", _ count: Int, before: Int, isTold: Bool) {
+  init(of things: String = "rows", _ count: Int, before: Int = 0, isTold: Bool) {
     (self.things, self.count, self.before, self.isTold) = (things, count, before, isTold)
   }
 

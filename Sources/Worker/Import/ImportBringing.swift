@@ -1,40 +1,57 @@
-import Domain
-import EventLoop
-import Import
+package import Domain
+package import EventLoop
+package import Import
 import Ledger
-import Postgres
+package import Postgres
 
 /// Brings what an export of Countersign has besides purchases: the customers whom the publisher has put, and the grants
 /// that are open. What stands in the ledger already stays as it is.
 @LoopActor
-struct ImportBringing {
+package struct ImportBringing {
   /// What became of it.
-  struct Summary: Equatable {
+  package struct Summary: Equatable, Sendable {
     /// Customers and grants that are new to the ledger.
-    var customers = 0
-    var grants = 0
+    package var customers = 0
+    package var grants = 0
     /// Grants whose end has come since the export.
-    var ended = 0
-    /// Customers and grants that the ledger cannot take; standard error has each.
-    var refused = 0
+    package var ended = 0
+    /// Customers and grants that the ledger cannot take.
+    package var refused = 0
   }
 
-  let options: ImportOptions
   let publisher: Publisher
+  let isTold: Bool
+  /// Who runs the import; `nil` for a publisher's token.
+  let person: String?
   let postgres: PostgresClient
+  /// Reads the next line of the file a second time, so that nobody holds all customers in memory; `nil` at the end.
+  let nextLine: @LoopActor () async throws -> [UInt8]?
+  /// Learns how many customers are done.
+  let tell: @LoopActor (Int) -> Void
+  /// Learns of a line that the ledger cannot take: its number, what it is, and why.
+  let refused: @LoopActor (Int, String, String) -> Void
+
+  package init(
+    _ publisher: Publisher, isTold: Bool, by person: String?, _ postgres: PostgresClient,
+    nextLine: @escaping @LoopActor () async throws -> [UInt8]?, tell: @escaping @LoopActor (Int) -> Void,
+    refused: @escaping @LoopActor (Int, String, String) -> Void
+  ) {
+    (self.publisher, self.isTold, self.person, self.postgres) = (publisher, isTold, person, postgres)
+    (self.nextLine, self.tell, self.refused) = (nextLine, tell, refused)
+  }
 
   /// Brings the customers, and then the grants.
   ///
-  /// - Throws: ``VendorFileOptions/Unreadable``; `PostgresError`. Whoever runs it again, goes on.
-  func bring(_ exported: ImportFile.Exported) async throws -> Summary {
+  /// - Throws: the errors of the file; `PostgresError`. Whoever runs it again, goes on.
+  package func bring(_ exported: ImportFile.Exported) async throws -> Summary {
     var summary = Summary()
-    if exported.customers > 0 { try await bringCustomers(exported.customers, &summary) }
+    if exported.customers > 0 { try await bringCustomers(&summary) }
     let grants = Grants(postgres)
     for one in exported.grants.values.sorted(by: { $0.line < $1.line }) {
       let grant = one.grant(of: publisher.id)
       do {
         let answer = try await grants.bring(
-          grant, isTold: options.tells, publisher: publisher, by: SystemUser.name, now: unixMilliseconds())
+          grant, isTold: isTold, publisher: publisher, by: person, now: unixMilliseconds())
         if answer.isNew { summary.grants += 1 }
         answer.takeTold().leaveInOutbox()
       } catch GrantRefusal.alreadyOver {
@@ -46,35 +63,26 @@ struct ImportBringing {
     return summary
   }
 
-  /// Reads the file a second time, so that nobody holds all customers in memory.
-  private func bringCustomers(_ count: Int, _ summary: inout Summary) async throws {
-    guard let input = LineInput(file: options.source.file, at: 0) else {
-      throw VendorFileOptions.Unreadable(
-        description: "cannot read \(options.source.file) a second time; give a file, and no pipe")
-    }
+  private func bringCustomers(_ summary: inout Summary) async throws {
     let store = CustomerStore(postgres)
-    let progress = ImportProgress(of: "customers", count, before: 0, isTold: !options.source.isJSON)
     var (line, done) = (0, 0)
-    while let text = input.next() {
+    while let text = try await nextLine() {
       line += 1
       guard let customer = ImportFile.exportedCustomer(text) else { continue }
       if try await !store.isRegistered(publisher.id, customer.id) {
-        switch try await store.put(publisher.id, customer, by: SystemUser.name) {
+        switch try await store.put(publisher.id, customer, by: person) {
         case .created, .replaced: summary.customers += 1
         case .emailInUse: refuse(line, "a customer", "another customer has the e-mail address", &summary)
         }
       }
       done += 1
-      progress.tell(done: done)
-    }
-    if let failure = input.failure {
-      throw VendorFileOptions.Unreadable(description: "cannot read \(options.source.file): \(failure)")
+      tell(done)
     }
   }
 
   private func refuse(_ line: Int, _ what: String, _ cause: String, _ summary: inout Summary) {
     summary.refused += 1
-    complain("line \(line): \(what) is left out: \(cause)")
+    refused(line, what, cause)
   }
 
   private static func cause(of refusal: GrantRefusal, _ grant: Grant) -> String {
