@@ -1,5 +1,6 @@
 public import Domain
 public import EventLoop
+import Formats
 public import Postgres
 
 /// Reads the audit log of several publishers, with the names of people, for the console.
