@@ -24,6 +24,24 @@ struct TableTests {
     columns.other("rest", "bytea")
   }
 
+  private static let computing = Table<Thing>("things", key: ["id"]) { columns in
+    columns.required("id", .text, { $0.id }, { $0.id = $1 })
+    columns.computed("total", .bigint, { "(SELECT sum(c) FROM counts WHERE id = \($0).id)" }) { $0.seenAt = $1 ?? 0 }
+  }
+
+  @Test func `what is computed is selected, and neither written nor a column of the schema`() {
+    #expect(Self.computing.selected("t") == "t.id, (SELECT sum(c) FROM counts WHERE id = t.id) AS total")
+    #expect(Self.computing.names == "id" && Self.computing.parameters([Thing()]).count == 1)
+    #expect(Self.computing.description.columns.map(\.name) == ["id"])
+    #expect(Self.computing.document().sql == "" && Self.computing.erasure == "")
+  }
+
+  @Test func `a purchase of the sandbox looks for its owner's access by hand, and one that costs money does not`() {
+    let sql = PurchaseRow.table.selected("p")
+    #expect(sql.contains("CASE WHEN p.environment <> 'Production' THEN (") && sql.hasSuffix("END AS sandbox_until"))
+    #expect(!PurchaseRow.table.names.contains("sandbox_until"))
+  }
+
   @Test func `a select names the columns that are read`() {
     #expect(Self.table.selected("t") == "t.publisher_id, t.id, t.count, t.seen_at, t.person, t.note")
   }

@@ -30,7 +30,8 @@ struct PublisherTokenTests {
 
   // MARK: Publishers' tokens
 
-  private static let allScopes = #"["register", "read", "endpoints", "admin", "grants", "export"]"#
+  private static let allScopes =
+    #"["register", "read", "endpoints", "admin", "grants", "sandbox-access", "export"]"#
 
   private static func token(_ more: String = "", name: String = "billing", scopes: String = #"["read"]"#) -> String {
     #"{"name": "\#(name)", "scopes": \#(scopes)\#(more)}"#
@@ -61,7 +62,7 @@ struct PublisherTokenTests {
       try mistake(Self.token(#", "tokenHash": "hunter2""#)) == [
         "tokens[0]: tokenHash: expected 64 hexadecimal digits, the SHA-256 of a token and not the token"
       ])
-    let names = "register, read, endpoints, admin, grants, export"
+    let names = "register, read, endpoints, admin, grants, sandbox-access, export"
     let list = "expected a list of \(names), at least one of them and none twice"
     for scopes in ["[]", #"["Read"]"#, #"["read", "read"]"#, #"["read", "write"]"#] {
       #expect(try mistake(Self.token(good, scopes: scopes)) == ["tokens[0]: scopes: \(list)"], "\(scopes)")
