@@ -70,7 +70,8 @@ private struct ExportPart: Sendable {
   /// - Parameter rest: the statement behind the columns. `$1` is the publisher, `$2` the customer.
   init(_ name: String, _ document: RowDocument, _ rest: String) {
     self.document = document
-    statement = PostgresStatement("export " + name, "SELECT \(document.sql) \(rest)")
+    // An export of a publisher has statements with the names of the parts, and other texts.
+    statement = PostgresStatement("export of a customer: " + name, "SELECT \(document.sql) \(rest)")
   }
 
   // The places of the parts.
