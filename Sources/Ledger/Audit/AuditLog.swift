@@ -32,7 +32,8 @@ public struct AuditLog {
   /// - Throws: `PostgresError`.
   public func entries(_ publisher: Int64, before: Int64?, limit: Int) async throws -> Page {
     let rows = try await postgres.run(
-      PostgresQuery(.readAudit, [.int64(publisher), .int64(Int64(0).subtracting(before ?? .max)), .int64(Int64(limit) + 1)]))
+      PostgresQuery(
+        .readAudit, [.int64(publisher), .int64(Int64(0).subtracting(before ?? .max)), .int64(Int64(limit) + 1)]))
     let entries = try rows.prefix(limit).map { row in
       Entry(id: try row.int64("id") ?? 0, json: try Self.document.json(row))
     }

@@ -108,7 +108,8 @@ struct ConsoleListTests {
       for (list, index, values) in [
         (.listConsoleUnclaimed, "purchases_unclaimed", ["7", "'Production'", "1", "'x'", "5", "now()", "5"]),
         (.listConsoleNewest, "notifications_page", ["'{7}'", "1", "7", "'x'", "5"]),
-        (.listConsoleAudit, "audit_newest", ["'{0,7}'", "-100", "5"]), (.readAudit, "audit_newest", ["7", "-100", "5"]),
+        (.listConsoleAudit, "audit_newest", ["'{0,7}'", "-100", "5"]),
+        (.readAudit, "audit_newest", ["7", "-100", "5"]),
       ] as [(PostgresStatement, String, [String])] {
         let sql = values.enumerated().reduce(list.sql) { $0.replacing("$\($1.offset + 1)", with: $1.element) }
         let plan = try await ledger.postgres.transaction { transaction in
