@@ -144,8 +144,8 @@ let package = Package(
       "Console", "Console",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres",
-        "Redis", "Service",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis", "Service",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -248,8 +248,8 @@ let package = Package(
       "ConsoleTests",
       [
         "AMQP", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport",
-        "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "RoleSupport",
-        "Service", "TestSupport",
+        "EventLoop", "Formats", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
+        "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),

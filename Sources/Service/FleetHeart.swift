@@ -77,13 +77,21 @@ public final class FleetHeart: RoleService {
     let told = FleetBeat(
       id: id, role: context.role, version: context.version, place: "\(Self.host):\(getpid())", startedAt: startedAt,
       troubles: checks.map { $0.result().line }.filter { !$0.hasPrefix("ok: ") },
-      readings: own
-        + context.metrics.readings(of: Self.metrics).map { FleetBeat.Reading($0.name, $0.labels, $0.value) })
+      readings: own + Self.inOrder(context.metrics.readings(of: Self.metrics)))
     do {
       try await beats.tell(told)
     } catch {
       context.log.debug("the fleet was not told", ["cause": .failure(error)])
     }
+  }
+
+  /// What there is once for each subscriber comes last: a beat has no more than so many readings.
+  private static func inOrder(_ readings: [MetricReading]) -> [FleetBeat.Reading] {
+    func isOfSubscriber(_ reading: MetricReading) -> Bool {
+      reading.name.contains("subscriber") || reading.labels.contains { $0.hasPrefix("subscriber ") }
+    }
+    let ordered = readings.filter { !isOfSubscriber($0) } + readings.filter(isOfSubscriber)
+    return ordered.map { FleetBeat.Reading($0.name, $0.labels, $0.value) }
   }
 
   private static let host: String = {

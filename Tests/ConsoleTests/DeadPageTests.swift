@@ -66,4 +66,11 @@ struct DeadPageTests {
   @Test func `an empty list is good news`() throws {
     #expect(try Self.page(.support, []).html.contains("Nothing was given up"))
   }
+
+  @Test func `an empty page says that others' stand before it`() throws {
+    var page = try Self.page(.support, [])
+    page.hasMore = true
+    #expect(!page.html.contains("Nothing was given up") && page.html.contains("None of the first 1000"))
+    #expect(page.html.contains("action=\"/c/dead/retry\""))
+  }
 }

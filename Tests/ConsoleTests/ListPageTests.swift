@@ -3,6 +3,7 @@ import Crypto
 import Domain
 import DomainSupport
 import Formats
+import Import
 import Ledger
 import Testing
 
@@ -100,6 +101,26 @@ struct ListPageTests {
       #expect(page.contains("&lt;script&gt;"), "page \(number)")
       #expect(!page.contains("style="), "page \(number)")
     }
+  }
+
+  @Test func `an import says how far it is, and its cause is for support`() throws {
+    var one = UploadedImport(
+      id: "imp_1", publisherId: 7, wish: UploadedImport.Wish(preset: .plain), createdAt: Self.now - Self.hour)
+    (one.state, one.cause, one.problemCount) = (.failed, Self.evil, 1234)
+    (one.progress.rows, one.progress.done, one.progress.rowsPerMinute) = (.max, 5, 1)
+    func page(_ role: ConsoleRole) throws -> ImportsPage {
+      ImportsPage(
+        view: try Self.view(role), question: ListQuestion(choices: [7]), found: ConsoleRows([one]))
+    }
+    let html = try page(.support).html
+    #expect(!html.contains("<script") && html.contains("&lt;script&gt;") && html.contains("1,234"))
+    #expect(html.contains("5 of 9,223,372,036,854,775,807") && html.contains("imp_1"))
+    #expect(try !page(.viewer).html.contains("&lt;script&gt;"))
+    #expect(try !String(decoding: page(.viewer).json, as: UTF8.self).contains("script"))
+    one.progress.rows = nil
+    #expect(try page(.viewer).html.contains("not read yet"))
+    #expect(
+      ImportsPage(view: try Self.view(), question: ListQuestion(choices: [7])).html.contains("POST /imports"))
   }
 
   @Test func `each page leads to the lists, and marks its own`() throws {

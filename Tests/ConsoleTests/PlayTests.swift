@@ -16,7 +16,7 @@ struct PlayTests {
     let row = #"{"transactionId":"2000","purchaseDate":1,"expiresDate":2},{"transactionId":1},7"#
     return PlayedLife(
       Array(
-        (#"{"originalTransactionId":"\#(id)","state":"\#(state)","hasAccess":true,"productId":"\#(product)","#
+        (#"{"originalTransactionId":"\#(id)","state":"\#(state)","hasAccess":true,"bundleId":"com.example","productId":"\#(product)","#
           + #""transactions":[\#(row)]\#(more)}"#).utf8))
   }
 

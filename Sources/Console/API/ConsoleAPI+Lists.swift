@@ -28,6 +28,11 @@ extension ConsoleAPI {
       let page = ConfigurationPage(view: reader.view, question: question, context.publishers)
       return reader.answer(html: page.html, json: page.json)
     case .dead: return try await dead(question, reader)
+    case .imports:
+      var page = ImportsPage(view: reader.view, question: question)
+      page.found = try await ConsoleImports(postgres).imports(
+        of: question.publishers, after: question.after, limit: ListPage.most)
+      return reader.answer(html: page.html, json: page.json)
     case .fleet: return try await fleet(question, reader)
     }
   }

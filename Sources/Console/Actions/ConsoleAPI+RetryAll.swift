@@ -23,7 +23,10 @@ extension ConsoleAPI {
       return reader.busy
     }
     guard !found.jobs.isEmpty else {
-      return reader.message(409, "Not done", "None waits for this reason any more. Look at the list again.")
+      let words = found.isCut
+        ? "None is among the \(RetryAllForm.mostLooked) that were looked at. `countersign jobs retry` looks at all."
+        : "None waits for this reason any more. Look at the list again."
+      return reader.message(409, "Not done", words)
     }
     var preview = preview(form, found, until: form.counted?.until ?? now, reader)
     guard form.counted != nil else { return ConsoleAnswer.page(200, preview.html) }

@@ -93,11 +93,15 @@ extension ConsoleAPI {
     _ form: DeadForm, _ filter: DeadFilter, _ reader: ConsoleReader, limit: Int
   ) async throws -> [NotificationStore.PutAside] {
     guard [nil, .crashed].contains(form.cause) else { return [] }
-    // Few are put aside, since each has killed six workers.
+    let publishers: [Int64]? =
+      switch reader.view.person.publishers {
+      case .all: nil
+      case .only(let ids): ids.sorted()
+      }
     let found = try await NotificationStore(postgres).listPutAside(
       NotificationStore.AsideFilter(
-        publisher: form.publisher, uuid: form.id, until: filter.buriedUntil, limit: DeadForm.most))
-    return Array(found.lazy.filter { reader.view.person.sees($0.key.publisherId) }.prefix(limit))
+        publisher: form.publisher, publishers: publishers, uuid: form.id, until: filter.buriedUntil, limit: limit))
+    return found
   }
 
   private func change(
@@ -151,6 +155,9 @@ extension ConsoleAPI {
 
   private static func words(ofNothing outcome: DeadQueueWork.Counts) -> String {
     let kept = outcome.kept.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.key.words)
+    if kept.isEmpty, outcome.looked >= DeadForm.mostLooked {
+      return "None is among the first \(DeadForm.mostLooked). `countersign dead` looks at all."
+    }
     return kept.isEmpty
       ? "Nothing is there any more. Look at the list again."
       : "Nothing would happen, because it is \(kept.joined(separator: ", or "))."

@@ -35,7 +35,12 @@ struct DeadPage {
         .p, [.class("flag"), .of(.role, "status")],
         [.element(.strong, [], [.text("Not readable just now. ")]), .text(trouble)])
     }
-    guard !rows.isEmpty else { return nil }
+    guard !rows.isEmpty else {
+      guard hasMore else { return nil }
+      // Those of others stand before them.
+      let words = "None of the first \(DeadForm.mostShown) is in this list, and there may be more behind them."
+      return .all([.p(.text(words), class: "none"), all])
+    }
     let more = "There are more. The page shows \(rows.count) of them, and the buttons below mean all."
     return .all([table, hasMore ? .p(.text(more), class: "none") : .nothing, all])
   }

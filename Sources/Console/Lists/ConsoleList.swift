@@ -6,6 +6,7 @@ enum ConsoleList: String, Sendable, CaseIterable {
   case notifications
   case synchronizations
   case dead
+  case imports
   case audit
   case configuration
   case fleet
@@ -19,6 +20,7 @@ enum ConsoleList: String, Sendable, CaseIterable {
     case .notifications: "Notifications"
     case .synchronizations: "Synchronizations"
     case .dead: "Given up"
+    case .imports: "Imports"
     case .audit: "Audit"
     case .configuration: "Configuration"
     case .fleet: "Fleet"
@@ -29,7 +31,7 @@ enum ConsoleList: String, Sendable, CaseIterable {
   var label: String {
     switch self {
     case .refundRequests: "refundRequests"
-    case .unclaimed, .audit, .configuration, .dead, .endpoints, .fleet, .notifications, .synchronizations: rawValue
+    case .unclaimed, .audit, .configuration, .dead, .endpoints, .fleet, .imports, .notifications, .synchronizations: rawValue
     }
   }
 
@@ -41,7 +43,7 @@ enum ConsoleList: String, Sendable, CaseIterable {
     case .audit: ["customer"]
     case .dead: ["kind", "cause"]
     case .fleet: ["live"]
-    case .endpoints, .synchronizations, .configuration: []
+    case .endpoints, .imports, .synchronizations, .configuration: []
     }
   }
 

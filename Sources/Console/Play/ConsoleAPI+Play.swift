@@ -50,12 +50,13 @@ extension ConsoleAPI {
   func life(_ key: PurchaseKey, _ request: HTTPServerRequest, _ reader: ConsoleReader) async throws
     -> HTTPServerResponse
   {
-    guard let lives, publisher(key.publisherId, reader) != nil else { return reader.nothing }
+    guard let lives, let publisher = publisher(key.publisherId, reader) else { return reader.nothing }
     guard reader.view.person.role.seesPersonalData else { return reader.notForViewers }
     let customer = CustomerId(request.query("customer") ?? "")
     guard customer.isValid, !customer.text.utf8.contains(0) else { return reader.nothing }
     do {
       let life = try await lives.life(key.originalTransactionId)
+      guard life.isOf(publisher) else { return reader.nothing }
       let page = try await lifePage(key, customer, life, isLive: request.query("live") == "1", reader)
       var answer = ConsoleAnswer.page(200, page.html)
       if page.isLive { answer.headers.append(("Refresh", "\(LifePage.seconds)")) }
@@ -69,10 +70,12 @@ extension ConsoleAPI {
     _ action: PlayedLife.Action, to key: PurchaseKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
     guard let lives else { return reader.nothing }
-    let body = try readForm(request, on: key.publisherId, reader).body
+    let (publisher, body) = try readForm(request, on: key.publisherId, reader)
     let customer = CustomerId(body["customer"] ?? "")
     guard customer.isValid, !customer.text.utf8.contains(0) else { return reader.malformed }
     do {
+      // The simulator knows no publishers: the life must be of an app that the person may see.
+      guard try await lives.life(key.originalTransactionId).isOf(publisher) else { return reader.nothing }
       _ = try await lives.apply(action, to: key.originalTransactionId)
       return ConsoleAnswer.seeOther(LifePage.address(key, customer, isLive: true, reader.view).address)
     } catch let error where error is SimulatedLives.Refusal || error is HTTPClientError {
@@ -109,4 +112,9 @@ extension ConsoleAPI {
   private static func digits(_ count: Int) throws -> String {
     try secureRandomBytes(count).map { "\($0 % 10)" }.joined()
   }
+}
+
+extension PlayedLife {
+  /// Whether it is of an app of a publisher.
+  func isOf(_ publisher: Publisher) -> Bool { publisher.apps.contains { $0.bundleId == bundleId } }
 }

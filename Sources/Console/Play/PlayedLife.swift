@@ -10,6 +10,7 @@ struct PlayedLife: Sendable, Equatable {
   /// Milliseconds since 1970; `nil` without access, or if it does not end.
   let accessUntil: Int64?
   let productId: String
+  let bundleId: BundleId
   let willRenew: Bool?
   /// When something happens by itself.
   let due: Int64?
@@ -78,9 +79,11 @@ struct PlayedLife: Sendable, Equatable {
     }
     guard let id = word(members, "originalTransactionId"), let state = word(members, "state").flatMap(State.init),
       let hasAccess = flag("hasAccess"), let productId = word(members, "productId"),
+      let bundleId = word(members, "bundleId").map(BundleId.init(_:)),
       case .array(let rows)? = members["transactions".exact]
     else { return nil }
     (self.id, self.state, self.hasAccess, self.productId) = (OriginalTransactionId(id), state, hasAccess, productId)
+    self.bundleId = bundleId
     (accessUntil, willRenew, due) = (time(members, "accessUntil"), flag("willRenew"), time(members, "due"))
     transactions = rows.compactMap { row in
       guard case .object(let row) = row, let id = word(row, "transactionId"), let at = time(row, "purchaseDate") else {

@@ -23,12 +23,13 @@ extension ConsoleAPI {
       action: reader.view.link(list + ["test"]), fields: form.fields, button: "Send a test",
       back: reader.view.link(list))
     guard body["step"] == "confirm" else { return ConsoleAnswer.page(200, preview.html) }
+    // Noted first: without the ledger, nothing is sent that no entry tells of.
+    try await OperatorAudit(postgres, name: reader.view.person.name).note(
+      "notifications.tested", form.bundleId.text, of: [form.publisherId],
+      filter: JSONWriter.object { $0.member("environment", form.environment) })
     let outcome = try await tests.request(for: app, in: form.environment)
     switch outcome {
     case .asked(let token):
-      try await OperatorAudit(postgres, name: reader.view.person.name).note(
-        "notifications.tested", form.bundleId.text, of: [form.publisherId],
-        filter: JSONWriter.object { $0.member("environment", form.environment) })
       return ConsoleAnswer.seeOther(
         reader.view.link(list + ["tested"], query: form.fields + [(name: "token", value: token)]).address)
     case .busy(let wait):

@@ -1,5 +1,4 @@
 import AppleCalls
-
 import Domain
 
 /// For which app Apple posts a test notification, and where to.

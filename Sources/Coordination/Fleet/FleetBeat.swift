@@ -55,7 +55,7 @@ public struct FleetBeat: Sendable, Equatable {
   // MARK: As Redis has it
 
   /// A process tells no more than these, so that one that goes wrong does not fill Redis.
-  static let (mostTroubles, mostReadings, mostText) = (20, 100, 500)
+  static let (mostTroubles, mostReadings, mostText) = (20, 400, 500)
 
   var record: String {
     let json = JSONWriter.object { json in

@@ -43,14 +43,14 @@ extension ExportKind {
   /// What a page is about: `$1` is the publisher, `$2` the most rows, `$3` and `$4` the key before them, `$5` and `$6`
   /// the last key, and `$7` the transaction since which they have changed.
   func statement(_ range: ExportRange) -> PostgresStatement {
-    let end = range.through == nil ? "" : " AND \(key) <= (\(placeholders(5)))"
+    let end = range.through == nil ? "" : " AND \(comparison("<=", 5))"
     let change = range.changedSince == nil ? "" : " AND (\(changed))"
     return PostgresStatement(
       "export \(rawValue)\(end.isEmpty ? "" : " to")\(change.isEmpty ? "" : " changed")", isByKeys: true,
       """
       SELECT \(document.sql), \(keyTexts) FROM \(rows) t
-      WHERE t.publisher_id = $1 AND \(key) > (\(placeholders(3)))\(condition)\(end)\(change)
-      ORDER BY \(keyColumns.joined(separator: ", ")) LIMIT $2
+      WHERE t.publisher_id = $1 AND \(comparison(">", 3))\(condition)\(end)\(change)
+      ORDER BY \(order) LIMIT $2
       """)
   }
 
@@ -66,7 +66,7 @@ extension ExportKind {
 
   /// Whether a text can be a key of the kind.
   func isKey(_ key: [String]) -> Bool {
-    key.count == keyColumns.count && key.allSatisfy { isNumbered ? Int64($0) != nil : !$0.utf8.contains(0) }
+    key.count == keyColumns.count && key.allSatisfy { isNumbered ? Self.number($0) != nil : !$0.utf8.contains(0) }
   }
 
   private func parts(_ key: [String]) throws -> [PostgresParameter] {
@@ -74,7 +74,7 @@ extension ExportKind {
     let unused: [PostgresParameter] = keyColumns.count == 1 ? [isNumbered ? .int64(0) : .text("")] : []
     return try key.map { part in
       guard isNumbered else { return .text(part) }
-      guard let number = Int64(part) else { throw ExportRefused("\(key) is no key of a line \(rawValue)") }
+      guard let number = Self.number(part) else { throw ExportRefused("\(key) is no key of a line \(rawValue)") }
       return .int64(number)
     } + unused
   }
@@ -101,7 +101,17 @@ extension ExportKind {
 
   private var isNumbered: Bool { self == .event || self == .audit }
 
-  private var key: String { "(\(keyColumns.joined(separator: ", ")))" }
+  /// A number of a key. None is less than -1, whose negative every column holds.
+  private static func number(_ text: String) -> Int64? { Int64(text).flatMap { $0 >= -1 ? $0 : nil } }
+
+  /// Whether a row's key stands before or behind that of two parameters. The audit log has an index by `-id` only
+  /// (step 16).
+  private func comparison(_ sign: String, _ first: Int) -> String {
+    if self == .audit { return "- t.id \(sign == ">" ? "<" : ">=") - $\(first)::bigint" }
+    return "(\(keyColumns.joined(separator: ", "))) \(sign) (\(placeholders(first)))"
+  }
+
+  private var order: String { self == .audit ? "- t.id DESC" : keyColumns.joined(separator: ", ") }
 
   private var keyTexts: String {
     keyColumns.enumerated().map { "\($1)::text AS key\($0 + 1)" }.joined(separator: ", ")

@@ -7,6 +7,8 @@ extension NotificationStore {
   /// Which of them an operator means.
   public struct AsideFilter: Sendable, Equatable {
     public var publisher: Int64?
+    /// Only those of these publishers; `nil` for all.
+    public var publishers: [Int64]?
     public var app: BundleId?
     public var uuid: String?
     /// Only those that were put aside at this time or before, in milliseconds since 1970.
@@ -14,8 +16,11 @@ extension NotificationStore {
     public var limit: Int
 
     /// Creates a filter.
-    public init(publisher: Int64? = nil, app: BundleId? = nil, uuid: String? = nil, until: Int64? = nil, limit: Int) {
-      (self.publisher, self.app, self.uuid) = (publisher, app, uuid)
+    public init(
+      publisher: Int64? = nil, publishers: [Int64]? = nil, app: BundleId? = nil, uuid: String? = nil,
+      until: Int64? = nil, limit: Int
+    ) {
+      (self.publisher, self.publishers, self.app, self.uuid) = (publisher, publishers, app, uuid)
       (self.until, self.limit) = (until, limit)
     }
   }
@@ -44,7 +49,8 @@ extension NotificationStore {
         .listPutAside,
         [
           .int64(filter.publisher), .text(filter.app?.text), .text(filter.uuid), .time(filter.until),
-          .int64(Int64(filter.limit)),
+          .int64(Int64(filter.limit)), filter.publishers.map { .int64s($0) } ?? .int64s([]),
+          .bool(filter.publishers != nil),
         ]))
     return try rows.map { row in
       PutAside(
@@ -92,7 +98,7 @@ extension PostgresStatement {
     FROM notifications
     WHERE put_aside_at IS NOT NULL AND ($1::bigint IS NULL OR publisher_id = $1)
       AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR uuid = $3)
-      AND ($4::timestamptz IS NULL OR put_aside_at <= $4)
+      AND ($4::timestamptz IS NULL OR put_aside_at <= $4) AND (NOT $7::boolean OR publisher_id = ANY ($6::bigint[]))
     ORDER BY put_aside_at, publisher_id, uuid LIMIT $5
     """)
 

@@ -1,6 +1,7 @@
 import Domain
 import EventLoop
 import Fleets
+import Import
 import Postgres
 import ServerSupport
 import Testing
@@ -110,6 +111,8 @@ struct ConsoleListTests {
         (.listConsoleNewest, "notifications_page", ["'{7}'", "1", "7", "'x'", "5"]),
         (.listConsoleAudit, "audit_newest", ["'{0,7}'", "-100", "5"]),
         (.readAudit, "audit_newest", ["7", "-100", "5"]),
+        (ExportKind.audit.statement(ExportRange()), "audit_newest", ["7", "5", "-1"]),
+        (ExportKind.audit.statement(ExportRange(through: ["9"])), "audit_newest", ["7", "5", "-1", "0", "9"]),
       ] as [(PostgresStatement, String, [String])] {
         let sql = values.enumerated().reduce(list.sql) { $0.replacing("$\($1.offset + 1)", with: $1.element) }
         let plan = try await ledger.postgres.transaction { transaction in
@@ -117,9 +120,32 @@ struct ConsoleListTests {
             _ = try await transaction.query(
               PostgresQuery(PostgresStatement("forbid \(setting)", "SET LOCAL enable_\(setting) = off")))
           }
-          return try await transaction.commit([PostgresQuery(PostgresStatement("explain \(index)", "EXPLAIN \(sql)"))])
+          return try await transaction.commit([
+            PostgresQuery(PostgresStatement("explain \(list.name)", "EXPLAIN \(sql)"))
+          ])
         }
-        #expect(plan.last?.contains { $0.text(0)?.contains("Index Scan using \(index)") == true } == true, "\(index)")
+        #expect(plan.last?.contains { $0.text(0)?.contains(" using \(index)") == true } == true, "\(index)")
+      }
+    }
+  }
+
+  @Test func `imports come from the newest on, from the publishers that a person may see`() async throws {
+    try await Given.with { ledger in
+      let store = ImportStore(ledger.postgres)
+      for (publisher, id, minutes) in [(7, "imp_a", 1), (8, "imp_b", 1), (7, "imp_c", 2), (9, "imp_d", 3)]
+        as [(Int64, ImportId, Int64)]
+      {
+        let one = UploadedImport(
+          id: id, publisherId: publisher, wish: UploadedImport.Wish(preset: .plain),
+          createdAt: Given.now + minutes * 60_000)
+        #expect(try await store.create(one))
+      }
+      let imports = ConsoleImports(ledger.postgres)
+      let pages = try await all { try await imports.imports(of: [7, 8], after: $0, limit: 2) }
+      #expect(pages.map { $0.map(\.id.text) } == [["imp_c", "imp_b"], ["imp_a"]])
+      #expect(try await imports.imports(of: [], after: nil, limit: 2).rows == [])
+      for number in [Int64.min, -1, .max] {
+        _ = try await imports.imports(of: [7], after: ConsolePlace(number, 7, "x"), limit: 5)
       }
     }
   }
