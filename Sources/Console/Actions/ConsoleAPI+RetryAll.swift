@@ -23,7 +23,8 @@ extension ConsoleAPI {
       return reader.busy
     }
     guard !found.jobs.isEmpty else {
-      let words = found.isCut
+      let words =
+        found.isCut
         ? "None is among the \(RetryAllForm.mostLooked) that were looked at. `countersign jobs retry` looks at all."
         : "None waits for this reason any more. Look at the list again."
       return reader.message(409, "Not done", words)

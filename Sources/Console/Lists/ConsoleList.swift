@@ -31,7 +31,8 @@ enum ConsoleList: String, Sendable, CaseIterable {
   var label: String {
     switch self {
     case .refundRequests: "refundRequests"
-    case .unclaimed, .audit, .configuration, .dead, .endpoints, .fleet, .imports, .notifications, .synchronizations: rawValue
+    case .unclaimed, .audit, .configuration, .dead, .endpoints, .fleet, .imports, .notifications, .synchronizations:
+      rawValue
     }
   }
 

@@ -102,6 +102,7 @@ struct ExportCommand {
       $0.member("event", counts[.event] ?? 0)
       $0.member("grant", counts[.grant] ?? 0)
       $0.member("purchase", counts[.purchase] ?? 0)
+      $0.member("sandboxAccess", counts[.sandboxAccess] ?? 0)
     }
   }
 
