@@ -20,6 +20,7 @@ public final class FleetHeart: RoleService {
   private let startedAt: Int64
   private var phase = ServicePhase.new
   private var usage: (cpu: Double, at: ContinuousClock.Instant)
+  private var dropped = Log.droppedLines
   private lazy var chore = Chore(
     every: FleetBeats.interval, after: .zero, .last, isReady: { [redis] in redis.isReady },
     look: { [weak self] in await self?.beat() })
@@ -28,19 +29,20 @@ public final class FleetHeart: RoleService {
   public nonisolated static let cpu = "cpu"
   /// The longest turn of the loop since the beat before, in seconds.
   public nonisolated static let longestTurn = "longestTurn"
+  /// The lines of the log that were dropped since the beat before.
+  public nonisolated static let droppedLines = "droppedLines"
 
   /// The metrics that a beat has, if the role has them.
   nonisolated static let metrics: Set<String> = [
     "countersign_connection_up", "countersign_configuration_current", "countersign_publishers_broken",
     "countersign_redis_writes_refused", "countersign_redis_evicts", "countersign_process_resident_memory_bytes",
-    "countersign_log_lines_dropped_total", "countersign_loop_stalls_total", "countersign_http_connections",
-    "countersign_door_requests_waiting", "countersign_event_reads_waiting", "countersign_exports_running",
-    "countersign_jwks_overdue_seconds", "countersign_job_slots", "countersign_jobs_in_flight",
+    "countersign_http_connections", "countersign_jwks_overdue_seconds", "countersign_job_slots",
+    "countersign_jobs_in_flight",
     "countersign_queue_messages", "countersign_apple_refused_apps", "countersign_dead_messages",
-    "countersign_notifications_put_aside", "countersign_subscriber_owed_events",
-    "countersign_subscriber_oldest_owed_seconds", "countersign_timer_backlog_seconds",
+    "countersign_notifications_put_aside", "countersign_subscriber_oldest_owed_seconds",
+    "countersign_timer_backlog_seconds",
     "countersign_history_gap_seconds", "countersign_silent_apps", "countersign_refund_deadline_seconds",
-    "countersign_deliveries_in_flight", "countersign_deliveries_waiting", "countersign_webhook_records_waiting",
+    "countersign_deliveries_in_flight", "countersign_deliveries_waiting",
   ]
 
   /// - Parameter checks: the lines of `/readyz`.
@@ -70,9 +72,12 @@ public final class FleetHeart: RoleService {
     let (cpu, now) = (processorSeconds(), ContinuousClock.now)
     let share = max(0, cpu - usage.cpu) / max(0.001, (now - usage.at).inSeconds)
     usage = (cpu, now)
+    let lines = Log.droppedLines
+    defer { dropped = lines }
     let own = [
       FleetBeat.Reading(Self.cpu, [], share),
       FleetBeat.Reading(Self.longestTurn, [], context.loopWatch.takeLongest().inSeconds),
+      FleetBeat.Reading(Self.droppedLines, [], Double(lines) - Double(dropped)),
     ]
     let told = FleetBeat(
       id: id, role: context.role, version: context.version, place: "\(Self.host):\(getpid())", startedAt: startedAt,

@@ -23,6 +23,16 @@ struct JobFilterTests {
     return filter.matches(open, at: now) { $0 == 1 ? ["com.one", "com.two"] : [] }
   }
 
+  @Test func `who saw a count means no job that came later`() {
+    #expect(matches({ $0.registeredUntil = 5 }, open(registeredAt: 5)))
+    #expect(!matches({ $0.registeredUntil = 4 }, open(registeredAt: 5)))
+    var filter = JobFilter()
+    #expect(filter.json == Array("{}".utf8))
+    (filter.cause, filter.publisher, filter.registeredUntil) = (.unauthorized, 7, 1_767_225_600_000)
+    let expected = #"{"cause":"unauthorized","publisher":7,"registeredUntil":"2026-01-01T00:00:00.000Z"}"#
+    #expect(String(decoding: filter.json, as: UTF8.self) == expected)
+  }
+
   @Test func `only what is retrying waits for a next attempt`() {
     #expect(matches(open(.retrying)))
     #expect(!matches(open(.processing)))

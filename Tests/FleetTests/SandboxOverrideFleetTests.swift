@@ -82,7 +82,12 @@ struct SandboxOverrideFleetTests {
       #expect(changes.last?.before?.accessGranted == true)
       #expect(try await fleet.metric("gateway-1", #"countersign_sandbox_access_total{action="withdrawn"}"#) == 1)
       let customer = [(name: "Authorization", value: "Bearer \(jwt(customer: 7, publisher: Self.publisher))")]
-      #expect(try await fleet.send("GET", fleet.url("/customers/7/sandbox-access"), customer).status >= 401)
+      for method in ["GET", "PUT", "DELETE"] {
+        let answer = try await fleet.send(
+          method, fleet.url("/customers/7/sandbox-access"), customer + [("Content-Type", "application/json")],
+          method == "PUT" ? "{}" : nil)
+        #expect(answer.status == 403, "\(method)")
+      }
     }
   }
 }

@@ -19,7 +19,7 @@ import Testing
 struct TokenTests {
   private nonisolated static let publisher: Int64 = 1009
   private nonisolated static let scopes = [
-    "register", "read", "endpoints", "admin", "grants", "sandbox-access", "export",
+    "register", "read", "endpoints", "admin", "grants", "sandbox-access", "export", "import",
   ]
 
   /// A token for each scope, named like it; and the doors, the app and the offers of the fleet.
@@ -57,6 +57,9 @@ struct TokenTests {
         ("read", "HEAD", "/customers/5", nil), ("endpoints", "GET", "/3.1/webhook_endpoints", nil),
         ("endpoints", "POST", "/3.1/webhook_endpoints", "{}"), ("admin", "GET", "/audit", nil),
         ("read", "GET", "/events", nil), ("export", "GET", "/export", nil), ("export", "HEAD", "/export", nil),
+        ("import", "GET", "/imports", nil), ("import", "POST", "/imports", "{}"),
+        ("import", "POST", "/imports/imp_0/file?offset=0", "{}"), ("import", "POST", "/imports/imp_0/start", nil),
+        ("import", "GET", "/imports/imp_0/report", nil), ("import", "DELETE", "/imports/imp_0", nil),
         ("admin", "PUT", "/customers/5/consent", "{}"), ("admin", "GET", "/customers/6/export", nil),
         ("admin", "POST", "/purchases/100/release", nil), ("admin", "DELETE", "/customers/6", nil),
         ("grants", "POST", "/customers/5/grants", "{}"), ("read", "GET", "/customers/5/grants", nil),

@@ -43,6 +43,15 @@ struct DeadFilterTests {
     #expect(!matches({ $0.olderThan = .zero }, DeadMessageTests.job("{}")))
   }
 
+  @Test func `who saw a count means no message that came later`() {
+    // Its job was registered at 1000.
+    #expect(matches { $0.buriedUntil = 1000 } && !matches { $0.buriedUntil = 999 })
+    let buried = DeadMessageTests.job(DeadMessageTests.good, ["countersign-buried": 9000])
+    #expect(matches({ $0.buriedUntil = 9000 }, buried) && !matches({ $0.buriedUntil = 8999 }, buried))
+    // Nobody can say how old it is: the count alone bounds it.
+    #expect(matches({ $0.buriedUntil = 0 }, DeadMessageTests.job("{}")))
+  }
+
   @Test func `an app is the one that the message names, or one of its publisher's`() {
     #expect(matches { $0.app = "com.one" } && !matches { $0.app = "com.two" })
     let named = DeadMessageTests.delivery(data: #"{"purchase":{"bundleId":"com.two"}}"#)
@@ -55,9 +64,10 @@ struct DeadFilterTests {
     #expect(filter.json == Array("{}".utf8))
     (filter.cause, filter.publisher, filter.app, filter.endpoint) = (.crashed, 7, "com.one", "ep_1")
     (filter.id, filter.customer, filter.olderThan) = ("evt_1", "kim", .seconds(90))
+    filter.buriedUntil = 1_767_225_600_000
     let hash = CustomerDigest.short(of: "kim", of: 7)
     let expected = """
-      {"app":"com.one","cause":"crashed","customer":"\(hash)","endpoint":"ep_1","id":"evt_1","olderThanSeconds":90,\
+      {"app":"com.one","buriedUntil":"2026-01-01T00:00:00.000Z","cause":"crashed","customer":"\(hash)","endpoint":"ep_1","id":"evt_1","olderThanSeconds":90,\
       "publisher":7}
       """
     #expect(String(decoding: filter.json, as: UTF8.self) == expected)

@@ -31,6 +31,11 @@ struct ConsoleReader: Sendable {
   /// For an address that chooses a state which there is not.
   var noSuchState: HTTPServerResponse { notUnderstood("There is no such state. Choose one, and press Show.") }
 
+  /// While as many long looks run as may.
+  var busy: HTTPServerResponse {
+    message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")
+  }
+
   /// For somebody who sees no personal data.
   var notForViewers: HTTPServerResponse {
     message(403, "Not for viewers", "A viewer sees no personal data. Ask somebody with the role support.")

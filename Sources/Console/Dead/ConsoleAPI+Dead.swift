@@ -81,7 +81,7 @@ extension ConsoleAPI {
     DeadQueueWork(context.settings, doors: context.doors, postgres, name: "countersign console")
   }
 
-  /// What is meant and may be seen. What belongs to nobody is for who sees all publishers.
+  /// What is meant and may be seen. Only a person who sees all publishers sees messages without one.
   private func meant(_ messages: [DeadMessage], _ filter: DeadFilter, _ reader: ConsoleReader) -> [Bool] {
     let now = context.now()
     return messages.map { message in
@@ -143,9 +143,7 @@ extension ConsoleAPI {
         ("Cause", form.cause.map { .text($0.words) }), ("Id", form.id.map { .code($0) }),
         ("Given up until", view.clock(until)), ("Stay", kept.isEmpty ? nil : .text(kept)),
       ],
-      words: (change == .retry
-        ? "Each begins anew, with its first attempt. What was done already is not done twice."
-        : "Nobody can undo this. The ledger keeps its events and purchases; what goes is the attempt.")
+      words: change.words(form.kind)
         + (isCut ? " There may be more: do it again for the rest." : ""),
       action: view.link([ConsoleList.dead.rawValue, change.rawValue]),
       fields: form.fields + [(name: "count", value: "\(outcome.changed)"), (name: "until", value: "\(until)")],
@@ -178,6 +176,19 @@ extension ConsoleAPI {
 enum DeadChange: String, Sendable {
   case retry, drop
 
+  /// What happens then.
+  func words(_ kind: DeadKind) -> String {
+    switch (self, kind) {
+    case (.retry, .notifications):
+      "A worker applies each once more. If workers die of one again, it is put aside again."
+    case (.retry, _): "Each begins anew, with its first attempt. What was done already is not done twice."
+    case (.drop, .notifications):
+      "Nobody can undo this. The ledger deletes what Apple has signed. If it is a refund or a renewal, the purchase stays "
+        + "as it is until a worker asks Apple."
+    case (.drop, _): "Nobody can undo this. The ledger keeps its events and purchases; what goes is the attempt."
+    }
+  }
+
   /// Its name in the audit log, as the command `countersign dead` has it.
   var audit: String { self == .retry ? "dead.retried" : "dead.buried" }
 }
@@ -185,10 +196,4 @@ enum DeadChange: String, Sendable {
 extension DeadForm {
   /// A page looks at so many messages of a queue at most.
   static let mostShown = 1000
-}
-
-extension ConsoleReader {
-  var busy: HTTPServerResponse {
-    message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")
-  }
 }

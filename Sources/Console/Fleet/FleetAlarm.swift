@@ -33,7 +33,7 @@ struct FleetAlarm: Equatable, Sendable {
     }
   }
 
-  /// Nobody can do without these roles.
+  /// Nobody can do without these roles. A fleet without webhooks has no notifier.
   private static func missing(_ beats: [FleetBeat]) -> [FleetAlarm] {
     ["gateway", "worker"].filter { role in !beats.contains { $0.role == role } }.map { role in
       FleetAlarm("No \(role) runs.", "CountersignRoleDown", "role-down")
@@ -66,7 +66,7 @@ struct FleetAlarm: Equatable, Sendable {
       (beat.value(FleetHeart.longestTurn) ?? 0) > 1, "stood still for more than a second", "CountersignLoopStalls",
       "loop-stalls")
     tell(
-      (beat.value("countersign_log_lines_dropped_total") ?? 0) > 0, "has dropped lines of its log",
+      (beat.value(FleetHeart.droppedLines) ?? 0) > 0, "has dropped lines of its log",
       "CountersignLogLinesDropped", "log-lines-dropped")
     tell(
       (beat.value("countersign_jwks_overdue_seconds") ?? 0) > 900, "cannot fetch the keys of an identity provider",
@@ -97,7 +97,7 @@ struct FleetAlarm: Equatable, Sendable {
       "CountersignPublisherAbsent", "publisher-broken")
     let kept = most("countersign_publishers_broken", "kept")
     tell(
-      kept > 0, "\(count(kept, "publisher's file")) with a mistake: the content from before counts.",
+      kept > 0, "A mistake in a file keeps the changes of \(count(kept, "publisher")) out: the earlier content counts.",
       "CountersignPublisherFileBroken", "publisher-broken")
     tell(most("countersign_redis_evicts") == 1, "Redis may delete keys.", "CountersignRedisEvicts", "redis-evicts")
     for (queue, number) in deepest("countersign_dead_messages", beats) where number > 0 {
@@ -127,7 +127,7 @@ struct FleetAlarm: Equatable, Sendable {
     for (subscriber, seconds) in deepest("countersign_subscriber_oldest_owed_seconds", beats) where seconds > 600 {
       tell(
         true,
-        "The subscriber \(subscriber) misses events since \(ConsoleTime.duration(Int64(clamping: seconds * 1000))).",
+        "The subscriber \(subscriber) has missed events for \(ConsoleTime.duration(Int64(clamping: seconds * 1000))).",
         "CountersignSubscriberBehind", "subscriber-behind")
     }
     return found
@@ -144,30 +144,4 @@ struct FleetAlarm: Equatable, Sendable {
 extension FleetBeat {
   /// Whether the process may be gone: nobody has heard of it for some beats.
   var isSilent: Bool { silence >= FleetBeats.silence.wholeMilliseconds }
-}
-
-/// Numbers as people read them.
-enum ConsoleNumber {
-  /// A number without its fraction, with commas: `12,345`.
-  static func text(_ number: Double) -> String {
-    let digits = "\(Int64(clamping: number.rounded()))"
-    let isNegative = digits.hasPrefix("-")
-    let plain = Array(digits.drop { $0 == "-" })
-    var text = ""
-    for (index, digit) in plain.enumerated() {
-      if index > 0, (plain.count - index) % 3 == 0 { text += "," }
-      text.append(digit)
-    }
-    return isNegative ? "-\(text)" : text
-  }
-
-  /// A size in MiB.
-  static func mebibytes(_ bytes: Double) -> String { "\(text(bytes / 1_048_576))\u{a0}MiB" }
-}
-
-extension Int64 {
-  /// The whole part of a number; 0 for what is no number.
-  init(clamping number: Double) {
-    self = number.isNaN ? 0 : number >= 9e18 ? .max : number <= -9e18 ? .min : Int64(number)
-  }
 }

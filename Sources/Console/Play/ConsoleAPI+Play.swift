@@ -108,7 +108,7 @@ extension ConsoleAPI {
     return "The simulator did not answer: \(error)"
   }
 
-  /// Random digits. Each byte makes one, so some come a little more often: nobody must guess nothing here.
+  /// Random digits. Each byte makes one, so some come a little more often. These ids are no secret.
   private static func digits(_ count: Int) throws -> String {
     try secureRandomBytes(count).map { "\($0 % 10)" }.joined()
   }

@@ -24,7 +24,9 @@ extension Problem {
     case .tooManyParts:
       self = Problem(
         413, "IMP0003", "The file is too long",
-        detail: "A file has at most \(UploadedImport.mostParts) parts. Send larger ones.")
+        detail:
+          "A file has at most \(UploadedImport.mostParts) parts. Begin a new import, with larger parts or a divided file."
+      )
     case .noFile:
       self = Problem(
         409, "IMP0002", "The import's state does not allow this",
@@ -32,7 +34,7 @@ extension Problem {
     case .problems(let count):
       self = Problem(
         409, "IMP0004", "The file has rows that cannot work",
-        detail: "\(count) rows cannot work. Mend the file and upload it again, or start with "
+        detail: "\(count) rows cannot work. Mend the file and upload it into a new import, or start with "
           + #"{"skipProblems": true} to leave them out."#)
     }
   }

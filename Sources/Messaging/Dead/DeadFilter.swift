@@ -17,7 +17,7 @@ public struct DeadFilter: Sendable, Equatable {
   public var customer: CustomerId?
   /// Only messages that were buried at least so long ago.
   public var olderThan: Duration?
-  /// Not messages that were buried later, in milliseconds since 1970: who saw a count means those that it counts.
+  /// Not messages that were buried later, in milliseconds since 1970: a person who saw a count means the messages in it.
   public var buriedUntil: Int64?
 
   /// Creates a filter that takes all messages.
@@ -39,7 +39,7 @@ public struct DeadFilter: Sendable, Equatable {
     if let publisher, message.publisherId != publisher { return false }
     if let endpoint, message.endpointId != endpoint { return false }
     if let id, message.id.utf8.elementsEqual(id.utf8) == false { return false }
-    if let buriedUntil, let since = message.buriedAt, since > buriedUntil { return false }
+    if let buriedUntil, let since = message.buriedAt ?? message.time, since > buriedUntil { return false }
     if let customer, !message.names(customer) { return false }
     if let olderThan {
       guard let since = message.buriedAt ?? message.time else { return false }

@@ -17,7 +17,7 @@ public struct DeadQueueWork {
     case look, retry, drop
   }
 
-  /// Another person's work, or a broken promise, would be the result.
+  /// It would lose messages.
   public struct Refused: Error, CustomStringConvertible {
     public let description: String
   }

@@ -62,6 +62,9 @@ struct OperatorTests {
       filter = NotificationStore.AsideFilter(publisher: 2, until: 1_767_225_600_000 + 120_000, limit: 100)
       #expect(try await listed(store, filter) == ["c"])
       #expect(try await listed(store, .init(app: "com.two", limit: 100)) == ["b"])
+      let second = try await listed(store, .init(publisher: 2, limit: 100))
+      #expect(try await listed(store, .init(publishers: [2, 9], limit: 100)) == second && !second.isEmpty)
+      #expect(try await listed(store, .init(publishers: [], limit: 100)) == [])
       #expect(try await listed(store, .init(uuid: "d", limit: 100)) == ["d"])
       #expect(try await listed(store, .init(uuid: "open", limit: 100)) == [])
     }
