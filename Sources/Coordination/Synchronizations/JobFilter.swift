@@ -14,7 +14,8 @@ public struct JobFilter: Sendable, Equatable {
   public var synchronization: SynchronizationId?
   /// Only jobs that were registered at least so long ago.
   public var olderThan: Duration?
-  /// Only jobs that were registered until then, in milliseconds since 1970: a person who saw a count means the jobs in it.
+  /// Only jobs that were registered until then, in milliseconds since 1970: a person who saw a count means the jobs in
+  /// it.
   public var registeredUntil: Int64?
 
   /// Creates a filter that takes all jobs that are retrying.

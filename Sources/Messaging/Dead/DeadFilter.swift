@@ -17,7 +17,8 @@ public struct DeadFilter: Sendable, Equatable {
   public var customer: CustomerId?
   /// Only messages that were buried at least so long ago.
   public var olderThan: Duration?
-  /// Not messages that were buried later, in milliseconds since 1970: a person who saw a count means the messages in it.
+  /// Not messages that were buried later, in milliseconds since 1970: a person who saw a count means the messages in
+  /// it.
   public var buriedUntil: Int64?
 
   /// Creates a filter that takes all messages.
