@@ -108,7 +108,7 @@ struct ImportFileTests {
         preset: preset, verifier: Signatures(), limits: ImportFile.Limits(bytes: limit),
         read: lines(Array(text.utf8)))
     }
-    let row = { "customer \($0),\($0)" }
+    let row = { (number: Int) in "customer \(number),\(number)" }
     let most = file(.max, "customer_id,transaction_id", row, .plain).rows.byteCount
     #expect(file(most, "customer_id,transaction_id", row, .plain).rows.count == 20)
     let tooMuch = file(most - 1, "customer_id,transaction_id", row, .plain)
