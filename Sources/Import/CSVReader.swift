@@ -20,35 +20,58 @@ struct CSVReader {
 
   private static let (quote, comma, newline, carriageReturn) = (UInt8(0x22), UInt8(0x2c), UInt8(0x0a), UInt8(0x0d))
 
+  /// The most bytes of a record, with its line ends, and its most fields: a quoted field takes lines until its end.
+  static let (mostBytes, mostFields) = (8 << 20, 1000)
+
+  private let limit: Int
   private var lines: ImportLines
+  /// The bytes of this record's lines.
+  private var bytes = 0
   /// What is left of the line that was read last, with its end.
   private var rest: ArraySlice<UInt8> = []
 
-  init(_ lines: ImportLines) { self.lines = lines }
+  /// - Parameter limit: the most bytes of a record.
+  init(_ lines: ImportLines, limit: Int = mostBytes) { (self.lines, self.limit) = (lines, limit) }
 
   /// Reads the next record; `nil` at the end.
   mutating func next() throws(Stop) -> Record? {
     while true {
       rest = rest.drop { $0 == Self.newline || $0 == Self.carriageReturn }
       if !rest.isEmpty { break }
-      guard try load() else { return nil }
+      bytes = 0
+      guard try load(from: lines.number + 1) else { return nil }
     }
     let (line, offset) = (lines.number, lines.offset)
     var fields: [String] = []
-    repeat { fields.append(try field()) } while take(Self.comma)
+    repeat {
+      guard fields.count < Self.mostFields else {
+        throw .broken(
+          ImportProblem(
+            line: line, "has more than \(Self.mostFields) fields",
+            "leave out the columns that the preset does not name; the rest is not read"))
+      }
+      fields.append(try field(of: line))
+    } while take(Self.comma)
     return Record(line: line, offset: offset, fields: fields)
   }
 
-  /// Reads the next line; false at the end.
-  private mutating func load() throws(Stop) -> Bool {
+  /// Reads the next line of the record that begins on a line; false at the end.
+  private mutating func load(from begin: Int) throws(Stop) -> Bool {
     do throws(ImportProblem) {
       guard var line = try lines.next() else { return false }
       line.append(Self.newline)
       rest = line[...]
-      return true
+      bytes += line.count
     } catch {
       throw .unusable(error)
     }
+    guard bytes <= limit else {
+      throw .broken(
+        ImportProblem(
+          line: begin, "has more than \(limit) bytes",
+          "end the field with a quote, or shorten it; the rest is not read"))
+    }
+    return true
   }
 
   private mutating func take(_ byte: UInt8) -> Bool {
@@ -57,7 +80,7 @@ struct CSVReader {
     return true
   }
 
-  private mutating func field() throws(Stop) -> String {
+  private mutating func field(of record: Int) throws(Stop) -> String {
     guard take(Self.quote) else {
       let bytes = rest.prefix { $0 != Self.comma && $0 != Self.newline && $0 != Self.carriageReturn }
       guard !bytes.contains(Self.quote) else {
@@ -78,7 +101,7 @@ struct CSVReader {
         }
         text.append(byte)
       }
-    } while try load()
+    } while try load(from: record)
     throw broken(begin, "a field begins with a quote, and no quote ends it")
   }
 

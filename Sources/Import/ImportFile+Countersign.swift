@@ -13,6 +13,8 @@ extension ImportFile {
     public internal(set) var customers = 0
     /// The grants that were open.
     public internal(set) var grants: [GrantId: ExportedGrant] = [:]
+    /// About how much memory they need.
+    var grantBytes = 0
     /// Purchases without an owner.
     public internal(set) var unowned = 0
     var hasBegun = false
@@ -26,6 +28,14 @@ extension ImportFile {
     private let grant: Grant
 
     init(_ line: Int, _ grant: Grant) { (self.line, self.grant) = (line, grant) }
+
+    /// About how much memory it needs: its own size, a place in the dictionary, and its texts.
+    var byteCount: Int {
+      2 * (MemoryLayout<Self>.stride + MemoryLayout<GrantId>.stride) + grant.id.text.utf8.count
+        + grant.customer.id.text.utf8.count + grant.offerId.text.utf8.count + (grant.note?.utf8.count ?? 0)
+    }
+
+    var customer: CustomerId { grant.customer.id }
 
     /// The grant as one of a publisher's.
     public func grant(of publisher: Int64) -> Grant {
@@ -90,7 +100,7 @@ extension ImportFile {
         ImportProblem(
           line: lines, "the export is not whole: it has no line end", "go on with countersign export --resume"))
     }
-    for problem in crowdedCustomers() { note(problem) }
+    removeCrowds()
     let unowned = rows.indices.filter { rows[$0].customerId == Self.noOwner }
     exported.unowned = unowned.count
     rows.remove(Set(unowned))
@@ -127,7 +137,7 @@ extension ImportFile {
     else { throw Unusable() }
     let customer = CustomerId(try members.requiredString("customerId"))
     let (offer, note) = (try members.requiredString("offerId"), try members.string("note"))
-    guard customer.isValid, isText(offer, atMost: longestOffer),
+    guard customer.isValid, isText(offer, atMost: longestText),
       note.map({ isText($0, atMost: Grant.longestNote) }) ?? true
     else { throw Unusable() }
     if try members.string("withdrawnAt") ?? members.string("endedAt") != nil { return (id, nil) }
@@ -140,29 +150,33 @@ extension ImportFile {
   /// A value that no export has.
   private struct Unusable: Error {}
 
-  /// The most characters of an offer's id, and the most open grants of one customer: the largest values that a
-  /// publisher's file and `gateway.limits` allow.
-  private static let (longestOffer, mostOpenGrants) = (256, 1000)
-
   /// Whether a text has some characters, and not too many. PostgreSQL keeps no NUL.
   private static func isText(_ text: String, atMost most: Int) -> Bool {
     (1...most).contains(text.unicodeScalars.count) && !text.utf8.contains(0)
   }
 
-  /// Whoever reads a customer's access reads all of its open grants.
-  private func crowdedCustomers() -> [ImportProblem] {
-    Dictionary(grouping: exported.grants.values) { $0.grant(of: 0).customer.id }
-      .filter { $0.value.count > Self.mostOpenGrants }.values.compactMap { grants in
-        grants.map(\.line).max().map {
-          ImportProblem(
-            line: $0, "is the last of \(grants.count) open grants of one customer",
-            "withdraw grants until there are \(Self.mostOpenGrants), and export the publisher again")
-        }
-      }.sorted { $0.line < $1.line }
+  /// Leaves out the grants of customers who have too many, and notes them.
+  private mutating func removeCrowds() {
+    var counts: [CustomerId: (grants: Int, last: Int)] = [:]
+    for grant in exported.grants.values {
+      let (count, last) = counts[grant.customer] ?? (0, 0)
+      counts[grant.customer] = (count + 1, max(last, grant.line))
+    }
+    let crowds = counts.filter { $0.value.grants > Grant.mostOpenOfCustomer }
+    guard !crowds.isEmpty else { return }
+    exported.grants = exported.grants.filter { crowds[$0.value.customer] == nil }
+    for (grants, last) in crowds.values.sorted(by: { $0.last < $1.last }) {
+      note(
+        ImportProblem(
+          line: last, "is the last of \(grants) open grants of one customer",
+          "withdraw grants until there are \(Grant.mostOpenOfCustomer), and export the publisher again"))
+    }
   }
 
   private mutating func keepExported(_ grant: (id: GrantId, open: ExportedGrant?)) {
+    exported.grantBytes -= exported.grants[grant.id]?.byteCount ?? 0
     exported.grants[grant.id] = grant.open
+    exported.grantBytes += grant.open?.byteCount ?? 0
   }
 
   private mutating func keepExported(_ row: ImportRow) {

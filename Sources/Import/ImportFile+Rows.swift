@@ -106,6 +106,9 @@ extension ImportFile {
     return TransactionId(text)
   }
 
+  /// The most characters of an offer's id, as in a publisher's file, and of a vendor's id: they are kept in memory.
+  static let longestText = 256
+
   private func claim(
     _ line: Int, _ field: (ImportPreset.Field) -> String?
   ) throws(ImportProblem) -> ImportRow.Claim {
@@ -115,8 +118,17 @@ extension ImportFile {
       throw ImportProblem(
         line: line, "a time cannot be read", "write times like 2026-11-28T12:00:00Z, or in milliseconds since 1970")
     }
+    func text(_ name: ImportPreset.Field, _ words: String) throws(ImportProblem) -> String? {
+      guard let text = field(name) else { return nil }
+      // Bytes first: they are counted at once, and a character has four at most.
+      guard text.utf8.count <= 4 * Self.longestText, text.unicodeScalars.count <= Self.longestText else {
+        throw ImportProblem(
+          line: line, "\(words) has more than \(Self.longestText) characters", "shorten it, or leave it out")
+      }
+      return text
+    }
     return ImportRow.Claim(
-      offerId: field(.offer).map(OfferId.init(_:)), purchasedAt: try time(.purchasedAt),
-      expiresAt: try time(.expiresAt), vendorId: field(.vendorId))
+      offerId: try text(.offer, "the offer").map(OfferId.init(_:)), purchasedAt: try time(.purchasedAt),
+      expiresAt: try time(.expiresAt), vendorId: try text(.vendorId, "the vendor's id"))
   }
 }

@@ -23,9 +23,13 @@ public struct ImportFile: Sendable {
     public var rows: Int
     /// The most problems that are kept. The others are counted.
     public var problems: Int
+    /// The most bytes of memory that the rows need, grants included. A file with more cannot be used.
+    public var bytes: Int
 
     /// Creates limits.
-    public init(rows: Int = .max, problems: Int = .max) { (self.rows, self.problems) = (rows, problems) }
+    public init(rows: Int = .max, problems: Int = .max, bytes: Int = .max) {
+      (self.rows, self.problems, self.bytes) = (rows, problems, bytes)
+    }
   }
 
   let preset: ImportPreset
@@ -89,11 +93,16 @@ public struct ImportFile: Sendable {
     if problems.count < limits.problems { problems.append(problem) }
   }
 
-  /// Why nothing more of a file is read, once it has too many rows.
+  /// Why nothing more of a file is read, once it has too many rows, or too much text in them.
   private func excess(_ line: Int) -> ImportProblem? {
-    guard rows.count + exported.grants.count > limits.rows else { return nil }
-    return ImportProblem(
-      line: line, "is the first one behind \(limits.rows) rows", "divide the file, and import its parts one by one")
+    let remedy = "divide the file, and import its parts one by one"
+    if rows.count + exported.grants.count > limits.rows {
+      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows", remedy)
+    }
+    if rows.byteCount + exported.grantBytes > limits.bytes {
+      return ImportProblem(line: line, "is the first one behind \(limits.bytes) bytes of rows in memory", remedy)
+    }
+    return nil
   }
 
   /// The value of a field. Of several columns that have it, the first one with a value counts.

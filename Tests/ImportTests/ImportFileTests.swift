@@ -52,6 +52,83 @@ struct ImportFileTests {
     #expect(Array(file.rows) == [row(3, #"a, "b""#, "1"), row(6, "c", "3")])
   }
 
+  @Test func `a record has a limit, however many lines its quotes take`() throws {
+    func causes(_ text: String, limit: Int) -> [String] {
+      var reader = CSVReader(ImportLines(lines(Array(text.utf8))), limit: limit)
+      var read: [String] = []
+      do throws(CSVReader.Stop) {
+        while let record = try reader.next() { read.append(record.fields.joined(separator: "|")) }
+      } catch {
+        guard case .broken(let problem) = error else { return read + ["unusable"] }
+        read.append("\(problem.line) \(problem.cause)")
+      }
+      return read
+    }
+    // A record that fits ends, and the next one has the whole limit again.
+    #expect(causes("a,\"b\nc\"\nd,\"e\nf\"\n", limit: 8) == ["a|b\nc", "d|e\nf"])
+    #expect(causes("a,\"b\nc\"\nd,\"e\nfg\"\n", limit: 8) == ["a|b\nc", "3 has more than 8 bytes"])
+    #expect(causes("x\nabcdefgh", limit: 8) == ["x", "2 has more than 8 bytes"])
+    // The rest of the file is not read: no quote ends this field.
+    var asked = 0
+    var reader = CSVReader(
+      ImportLines {
+        asked += 1
+        return asked > 1000 ? nil : Array((asked == 1 ? "\"ab" : "abc").utf8)
+      }, limit: 30)
+    #expect(throws: CSVReader.Stop.self) { _ = try reader.next() }
+    #expect(asked == 8 && CSVReader.mostBytes == 8 << 20)
+  }
+
+  @Test func `a record has at most so many fields`() {
+    let most = (["customer_id", "transaction_id"] + (3...CSVReader.mostFields).map { "c\($0)" }).joined(separator: ",")
+    let commas = String(repeating: ",", count: CSVReader.mostFields - 2)
+    let file = read("\(most)\na,1\(commas)\nb,2\(commas),\nc,3\(commas)\n")
+    #expect(Array(file.rows) == [row(2, "a", "1")])
+    #expect(file.problems.map { "\($0.line) \($0.cause)" } == ["3 has more than 1000 fields"])
+  }
+
+  @Test func `texts that are kept have limits`() {
+    func problems(_ offer: String, _ vendor: String) -> [String] {
+      let file = read("customer_id,transaction_id,offer,vendor_id\na,1,\(offer),\(vendor)\n")
+      #expect(file.rows.count == (file.problems.isEmpty ? 1 : 0))
+      return file.problems.map { "\($0.line) \($0.cause)" }
+    }
+    for letter in ["x", "é", "\u{1f600}"] {
+      let (most, more) = (String(repeating: letter, count: 256), String(repeating: letter, count: 257))
+      #expect(problems(most, most) == [])
+      #expect(problems(more, most) == ["2 the offer has more than 256 characters"])
+      #expect(problems(most, more) == ["2 the vendor's id has more than 256 characters"])
+    }
+  }
+
+  @Test func `a file's rows have a limit in memory`() {
+    func file(_ limit: Int, _ head: String, _ line: (Int) -> String, _ preset: ImportPreset) -> ImportFile {
+      let text = head + "\n" + (1...20).map { line($0) + "\n" }.joined()
+      return ImportFile(
+        preset: preset, verifier: Signatures(), limits: ImportFile.Limits(bytes: limit),
+        read: lines(Array(text.utf8)))
+    }
+    let row = { (number: Int) in "customer \(number),\(number)" }
+    let most = file(.max, "customer_id,transaction_id", row, .plain).rows.byteCount
+    #expect(file(most, "customer_id,transaction_id", row, .plain).rows.count == 20)
+    let tooMuch = file(most - 1, "customer_id,transaction_id", row, .plain)
+    #expect(tooMuch.rows.isEmpty)
+    #expect(
+      tooMuch.problems.map { "\($0.line) \($0.cause)" } == [
+        "21 is the first one behind \(most - 1) bytes of rows in memory"
+      ])
+    let grant = { (number: Int) in
+      let id = "00000000-0000-4000-8000-0000000000\(10 + number)"
+      return #"{"kind":"grant","grantId":"\#(id)","createdAt":"2026-11-20T09:00:00.000Z","customerId":"ann","#
+        + #""expiresAt":"2026-12-24T00:00:00.000Z","offerId":"S2","reason":"goodwill","note":"why"}"#
+    }
+    let begin = #"{"kind":"export","format":1}"#
+    let grants = file(.max, begin, grant, .countersign).exported
+    #expect(grants.grants.count == 20 && grants.grantBytes > 20 * 100)
+    #expect(file(grants.grantBytes, begin, grant, .countersign).exported.grants.count == 20)
+    #expect(file(grants.grantBytes - 1, begin, grant, .countersign).problems.map(\.line) == [21])
+  }
+
   @Test func `JSON lines with ids as texts and as numbers`() {
     let file = read(
       #"{"customer_id":"a","transaction_id":"1","offer":"S","purchased_at":"2026-01-02T03:04:05Z","vendor_id":"v"}"#

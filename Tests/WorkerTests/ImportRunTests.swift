@@ -159,6 +159,31 @@ struct ImportRunTests {
     #expect(throws: ImportRun.Stopped.self) { try hold.standing() }
   }
 
+  @Test func `a turn begins with the first row, and what comes before does not count`() async throws {
+    let time = Time()
+    let hold = ImportHold(
+      UploadedImport.Progress(), clock: { time.now },
+      keep: { _ in ImportWork.Kept(state: .running, othersWait: time.othersWait) })
+    func standing(after passed: Duration) async throws -> ImportRun.Standing {
+      time.now += passed
+      await hold.keepNow()
+      return try hold.standing()
+    }
+    // Reading a long file takes an hour.
+    #expect(try await standing(after: .seconds(3600)) == .ours)
+    hold.note(done: 7)
+    #expect(try await standing(after: ImportHold.turn) == .ours)
+    #expect(try await standing(after: .seconds(1)) == .yields)
+    time.othersWait = false
+    #expect(try await standing(after: .seconds(1)) == .ours)
+  }
+
+  @LoopActor
+  private final class Time {
+    var now = ContinuousClock.now
+    var othersWait = true
+  }
+
   // MARK: The file
 
   private func fetch(_ text: String, _ most: Int) -> @LoopActor @Sendable (Int64) async throws -> [UInt8]? {

@@ -11,19 +11,20 @@ extension CommitState {
     guard grant.endsAt > now else { throw .alreadyOver }
     guard grant.endsAt <= now.adding(Int64(limits.longestDays) * .millisecondsOfDay) else { throw .tooLong }
     guard publisher.offers.contains(grant.offerId) else { throw .unknownOffer }
-    let open = (customers[grant.customer]?.grants ?? []).filter { $0.state(at: now) == .open }
-    guard open.count < limits.openOfCustomer else { throw .openOfCustomer }
+    guard openGrants(of: grant.customer) < limits.openOfCustomer else { throw .openOfCustomer }
     welcome(grant.customer)
     change(grant.customer, publisher, .grant, traceparent) { $0.append(grant) }
   }
 
-  /// Brings a customer's open grant from another fleet, as it is there. No limit counts: it has counted there.
+  /// Brings a customer's open grant from another fleet, as it is there. The limits of `gateway.limits` do not
+  /// count: they have counted there. But no customer has more than ``Grant/mostOpenOfCustomer``.
   ///
   /// - Parameter isTold: whether the entitlements that it changes are told. If not, they count as told.
   /// - Throws: ``GrantRefusal``, and then nothing has changed.
   public mutating func bring(_ grant: Grant, isTold: Bool, publisher: Publisher) throws(GrantRefusal) {
     guard grant.state(at: now) == .open else { throw .alreadyOver }
     guard publisher.offers.contains(grant.offerId) else { throw .unknownOffer }
+    guard openGrants(of: grant.customer) < Grant.mostOpenOfCustomer else { throw .openOfCustomer }
     silence = isTold ? .none : .all
     defer { silence = .none }
     welcome(grant.customer)
@@ -56,6 +57,10 @@ extension CommitState {
       grant.endedAt = now
       return grant
     }
+  }
+
+  private func openGrants(of customer: CustomerKey) -> Int {
+    (customers[customer]?.grants ?? []).count { $0.state(at: now) == .open }
   }
 
   private mutating func change(

@@ -36,6 +36,8 @@ public struct Grant: Sendable, Equatable {
 
   /// The most characters of a note.
   public static let longestNote = 500
+  /// The most open grants of one customer, whoever gives them: each look at the customer's access reads all of them.
+  public static let mostOpenOfCustomer = 1000
 
   /// Creates a grant.
   public init(

@@ -79,7 +79,7 @@ final class GatewayAPI {
       try await limit.admit(caller)
     } else if !admitsCustomers {
       // The others are registrations, which have limits of their own.
-      try await limit.admitWrite(caller.publisher)
+      try await limit.admitWrite(caller.publisher, bytes: request.body.count)
     }
     let call = Call(request: request, caller: caller, values: values)
     guard route.method != .get, let token = caller.token else { return try await handler(self, call) }

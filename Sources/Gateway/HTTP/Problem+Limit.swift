@@ -41,7 +41,7 @@ extension Problem {
     case .exports:
       ("LIM0013", "The publisher has an export at this gateway, or others have as many as may run. Ask later.")
     case .imports:
-      ("LIM0015", "The publisher has as many imports as may be unfinished.")
+      ("LIM0015", "The publisher has as many imports as it may have.")
     case .importReports:
       ("LIM0016", "As many reports of imports are read at this gateway as may. Ask later.")
     case .eventWaits:

@@ -54,11 +54,15 @@ package final class RequestLimit {
 
   /// Counts a request by which a publisher changes something. All tokens of a publisher share one rate.
   ///
+  /// - Parameter bytes: of its body.
   /// - Throws: ``Problem``: 429 LIM0012. Without Redis nobody is refused.
-  func admitWrite(_ publisher: Publisher) async throws(Problem) {
-    let cost = RequestCost(1, perSecond: context.settings.gateway.limits.writesPerSecond)
+  func admitWrite(_ publisher: Publisher, bytes: Int) async throws(Problem) {
+    let cost = RequestCost(Self.writes(in: bytes), perSecond: context.settings.gateway.limits.writesPerSecond)
     try await admit(publisher.id, "writes", cost, .publisherWrites)
   }
+
+  /// How many writes a body counts as: one for each 256 KiB. Only parts of files are longer.
+  nonisolated static func writes(in bytes: Int) -> Int { 1 + max(0, bytes - 1) / (256 << 10) }
 
   /// Counts a look-up of an order id. A publisher may take half of the calls that Apple allows for an app, so the other
   /// half stays for its people at the console, and for others with the same app.

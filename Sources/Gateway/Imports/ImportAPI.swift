@@ -33,9 +33,10 @@ struct ImportAPI {
         id: ImportId(random: try secureRandomBytes(16)), publisherId: publisher.id, wish: wish, token: token,
         createdAt: context.now())
     }
-    guard try await context.asking({ try await store.create(new) }) else {
+    let room = try await context.asking { try await store.create(new) }
+    if let refusal = Problem(room) {
       metrics.limited(.imports, publisher.id)
-      throw .tooManyImports
+      throw refusal
     }
     note("created", new)
     var response = jsonResponse(201, written: ImportAnswer.written(new))

@@ -1,5 +1,6 @@
 import HTTPServer
 import Import
+import Ledger
 
 extension Problem {
   static let noImport = notFound("The publisher has no such import; POST /imports creates one.")
@@ -43,7 +44,18 @@ extension Problem {
     409, "IMP0005", "The import has no report",
     detail: "There is a report when the import is finished, or was cancelled while it ran.")
 
-  static let tooManyImports = Problem(
-    409, "LIM0015", "Too many open imports",
-    detail: "The publisher has \(UploadedImport.mostOpen) imports that are not finished. Delete one of them first.")
+  /// Why there is no room for a new import; `nil` if there is.
+  init?(_ room: ImportStore.Room) {
+    let detail: String
+    switch room {
+    case .enough: return nil
+    case .tooManyOpen:
+      detail = "The publisher has \(UploadedImport.mostOpen) imports that are not finished. Delete one of them first."
+    case .tooManyKept:
+      detail =
+        "The publisher has \(UploadedImport.mostKept) imports, with finished ones. "
+        + "Delete finished ones first, whose reports you have."
+    }
+    self = Problem(409, "LIM0015", "Too many imports", detail: detail)
+  }
 }

@@ -8,10 +8,14 @@ public struct UploadedImport: Sendable, Equatable {
   public static let mostParts: Int32 = 4096
   /// The most rows of a file, since a worker keeps some hundred bytes of each.
   public static let mostRows = 1_000_000
+  /// The most bytes of memory that a worker keeps of the rows of a file.
+  public static let mostRowBytes = 256 << 20
   /// The most problems that an import keeps.
   public static let mostProblems = 100
   /// The most imports of a publisher that are not finished.
   public static let mostOpen = 3
+  /// The most imports of a publisher, with finished ones: their reports take room until they go.
+  public static let mostKept = 20
   /// How long an import is kept after its last change.
   public static let retention = Duration.seconds(7 * 24 * 3600)
 

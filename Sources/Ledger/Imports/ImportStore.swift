@@ -20,21 +20,29 @@ public struct ImportStore {
     case reportRead
   }
 
-  /// Keeps a new import.
-  ///
-  /// - Returns: whether there was room: the publisher has fewer than `UploadedImport.mostOpen` others.
-  public func create(_ new: UploadedImport) async throws -> Bool {
+  /// Whether there was room for a new import.
+  public enum Room: Sendable, Equatable {
+    case enough
+    /// The publisher has `UploadedImport.mostOpen` imports that are not finished.
+    case tooManyOpen
+    /// The publisher has `UploadedImport.mostKept` imports, with finished ones.
+    case tooManyKept
+  }
+
+  /// Keeps a new import, if there is room.
+  public func create(_ new: UploadedImport) async throws -> Room {
     try await postgres.transaction { transaction in
       // Two at once would both see the last place.
       _ = try await transaction.query(
         PostgresQuery(.lockImports, [.int64(AdvisoryLock.key("imports \(new.publisherId)"))]))
-      let open = try await transaction.query(PostgresQuery(.countOpenImports, [.int64(new.publisherId)])).first
-      guard try open?.int64("count") ?? 0 < Int64(UploadedImport.mostOpen) else { return false }
+      let counts = try await transaction.query(PostgresQuery(.countImports, [.int64(new.publisherId)])).first
+      guard try counts?.int64("open") ?? 0 < Int64(UploadedImport.mostOpen) else { return .tooManyOpen }
+      guard try counts?.int64("kept") ?? 0 < Int64(UploadedImport.mostKept) else { return .tooManyKept }
       _ = try await transaction.commit([
         PostgresQuery(UploadedImportRow.insert, UploadedImportRow.parameters(new)),
         AuditEntry.insert([.imported(.created, new)]),
       ])
-      return true
+      return .enough
     }
   }
 
@@ -156,8 +164,11 @@ extension PostgresStatement {
   fileprivate static let lockImports = PostgresStatement(
     "lock a publisher's imports", "SELECT pg_advisory_xact_lock($1)")
 
-  fileprivate static let countOpenImports = PostgresStatement(
-    "count open imports", "SELECT count(*) AS count FROM imports WHERE publisher_id = $1 AND state <> 'finished'")
+  fileprivate static let countImports = PostgresStatement(
+    "count imports",
+    """
+    SELECT count(*) FILTER (WHERE state <> 'finished') AS open, count(*) AS kept FROM imports WHERE publisher_id = $1
+    """)
 
   fileprivate static let readImport = PostgresStatement(
     "read import",

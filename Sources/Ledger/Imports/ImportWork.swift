@@ -41,7 +41,7 @@ public struct ImportWork {
   /// What a run learns when it prolongs its lease.
   public struct Kept: Sendable, Equatable {
     public let state: ImportState
-    /// Whether other imports wait for a run.
+    /// Whether other imports wait for a run, and could be taken now.
     public let othersWait: Bool
 
     /// Creates an answer.
@@ -50,14 +50,18 @@ public struct ImportWork {
 
   /// Prolongs the lease of a run, and notes how far it is.
   ///
+  /// - Parameter publishers: those whose files this process has.
   /// - Throws: ``Lost`` besides.
-  public func keep(_ one: UploadedImport, as worker: String, _ progress: UploadedImport.Progress) async throws -> Kept {
+  public func keep(
+    _ one: UploadedImport, as worker: String, _ progress: UploadedImport.Progress, of publishers: [Int64]
+  ) async throws -> Kept {
     let rows = try await postgres.run(
       PostgresQuery(
         .keepImport,
         [
           .int64(one.publisherId), .id(one.id), .text(worker), .int64(Int64(Self.lease.wholeMilliseconds)),
           .int64(progress.rows), .int64(progress.done), .int64(progress.earlier), .int64(progress.rowsPerMinute),
+          .int64s(publishers),
         ]))
     guard let row = rows.first, let state = try row.text("state").flatMap(ImportState.init(rawValue:)) else {
       throw Lost()
@@ -65,7 +69,7 @@ public struct ImportWork {
     return Kept(state: state, othersWait: try row.bool("others_wait") ?? false)
   }
 
-  /// Gives an import back, so that another run takes it.
+  /// Gives an import back, so that another run takes it. While it waits, it does not grow old.
   ///
   /// - Parameter pause: how long nobody takes it.
   public func release(_ one: UploadedImport, as worker: String, after pause: Duration = .zero) async throws {
@@ -142,16 +146,23 @@ extension UploadedImport.Ending {
 }
 
 extension PostgresStatement {
-  /// One import of a publisher registers rows at a time. Checks do not, so they wait for nobody.
+  /// Whether a run may take an import of some publishers now. One import of a publisher registers rows at a time.
+  /// Checks do not, so they wait for nobody.
+  private static func isDue(_ q: String, of publishers: String) -> String {
+    """
+    \(q).due_at <= now() AND \(q).publisher_id = ANY(\(publishers))
+      AND (\(q).state = 'checking' OR NOT EXISTS (
+        SELECT FROM imports o WHERE o.publisher_id = \(q).publisher_id AND o.id <> \(q).id AND o.worker IS NOT NULL
+          AND o.due_at > now() AND o.state <> 'checking'))
+    """
+  }
+
   fileprivate static let takeDueImport = PostgresStatement(
     "take due import",
     """
     WITH due AS (
       SELECT q.publisher_id, q.id FROM imports q
-      WHERE q.due_at <= now() AND q.publisher_id = ANY($1)
-        AND (q.state = 'checking' OR NOT EXISTS (
-          SELECT FROM imports o WHERE o.publisher_id = q.publisher_id AND o.id <> q.id AND o.worker IS NOT NULL
-            AND o.due_at > now() AND o.state <> 'checking'))
+      WHERE \(isDue("q", of: "$1"))
       ORDER BY q.due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE imports i SET worker = $2, due_at = now() + $3 * interval '1 millisecond' FROM due
     WHERE i.publisher_id = due.publisher_id AND i.id = due.id
@@ -164,13 +175,15 @@ extension PostgresStatement {
     UPDATE imports i SET due_at = now() + $4 * interval '1 millisecond', changed_at = now(),
       row_count = coalesce($5, i.row_count), done = $6, earlier = coalesce(i.earlier, $7), rows_per_minute = $8
     WHERE i.publisher_id = $1 AND i.id = $2 AND i.worker = $3
-    RETURNING i.state, EXISTS (SELECT FROM imports o WHERE o.due_at <= now()) AS others_wait
+    RETURNING i.state, EXISTS (
+      SELECT FROM imports q
+      WHERE (q.publisher_id, q.id) <> (i.publisher_id, i.id) AND \(isDue("q", of: "$9"))) AS others_wait
     """)
 
   fileprivate static let releaseImport = PostgresStatement(
     "release import",
     """
-    UPDATE imports SET worker = NULL, due_at = now() + $4 * interval '1 millisecond'
+    UPDATE imports SET worker = NULL, changed_at = now(), due_at = now() + $4 * interval '1 millisecond'
     WHERE publisher_id = $1 AND id = $2 AND worker = $3
     """)
 }

@@ -17,7 +17,12 @@ package struct ImportBringing {
     package var ended = 0
     /// Customers and grants that the ledger cannot take.
     package var refused = 0
+    /// Whether nothing is left to bring: nobody has ended the run.
+    package var isWhole = true
   }
+
+  /// After so many customers the run asks whether it may go on.
+  private static let stride = 100
 
   let publisher: Publisher
   let isTold: Bool
@@ -30,24 +35,30 @@ package struct ImportBringing {
   let tell: @LoopActor (Int) -> Void
   /// Learns of a line that the ledger cannot take: its number, what it is, and why.
   let refused: @LoopActor (Int, String, String) -> Void
+  /// Whether the run may go on.
+  let standing: @LoopActor () throws -> ImportRun.Standing
 
   package init(
     _ publisher: Publisher, isTold: Bool, by person: String?, _ postgres: PostgresClient,
     nextLine: @escaping @LoopActor () async throws -> [UInt8]?, tell: @escaping @LoopActor (Int) -> Void,
-    refused: @escaping @LoopActor (Int, String, String) -> Void
+    refused: @escaping @LoopActor (Int, String, String) -> Void,
+    standing: @escaping @LoopActor () throws -> ImportRun.Standing = { .ours }
   ) {
     (self.publisher, self.isTold, self.person, self.postgres) = (publisher, isTold, person, postgres)
-    (self.nextLine, self.tell, self.refused) = (nextLine, tell, refused)
+    (self.nextLine, self.tell, self.refused, self.standing) = (nextLine, tell, refused, standing)
   }
 
   /// Brings the customers, and then the grants.
   ///
-  /// - Throws: the errors of the file; `PostgresError`. Whoever runs it again, goes on.
+  /// - Returns: what became of it. If the run may not go on, it is not whole.
+  /// - Throws: the errors of the file and of the standing; `PostgresError`. Whoever runs it again, goes on.
   package func bring(_ exported: ImportFile.Exported) async throws -> Summary {
     var summary = Summary()
     if exported.customers > 0 { try await bringCustomers(&summary) }
     let grants = Grants(postgres)
+    guard summary.isWhole else { return summary }
     for one in exported.grants.values.sorted(by: { $0.line < $1.line }) {
+      guard try mayGoOn(&summary) else { break }
       let grant = one.grant(of: publisher.id)
       do {
         let answer = try await grants.bring(
@@ -69,6 +80,9 @@ package struct ImportBringing {
     while let text = try await nextLine() {
       line += 1
       guard let customer = ImportFile.exportedCustomer(text) else { continue }
+      if done.isMultiple(of: Self.stride) {
+        guard try mayGoOn(&summary) else { return }
+      }
       if try await !store.isRegistered(publisher.id, customer.id) {
         switch try await store.put(publisher.id, customer, by: person) {
         case .created, .replaced: summary.customers += 1
@@ -80,6 +94,11 @@ package struct ImportBringing {
     }
   }
 
+  private func mayGoOn(_ summary: inout Summary) throws -> Bool {
+    summary.isWhole = try standing() == .ours
+    return summary.isWhole
+  }
+
   private func refuse(_ line: Int, _ what: String, _ cause: String, _ summary: inout Summary) {
     summary.refused += 1
     refused(line, what, cause)
@@ -89,7 +108,8 @@ package struct ImportBringing {
     switch refusal {
     case .idInUse: "the publisher has another grant with this id"
     case .unknownOffer: "the publisher's file has no offer \(grant.offerId)"
-    case .alreadyOver, .tooLong, .openOfCustomer, .perDay: "\(refusal)"
+    case .openOfCustomer: "the customer has \(Grant.mostOpenOfCustomer) open grants"
+    case .alreadyOver, .tooLong, .perDay: "\(refusal)"
     }
   }
 }

@@ -7,8 +7,9 @@ import Ledger
 @LoopActor
 final class ImportHold {
   private static let interval = Duration.seconds(5)
-  /// How long a run keeps its place while others wait.
-  private static let turn = Duration.seconds(300)
+  /// How long a run registers rows while others wait. What comes before the first row does not count: the next run
+  /// would do it again, and no row would follow.
+  static let turn = Duration.seconds(300)
 
   /// Prolongs the lease, and notes how far the run is.
   private let keep: @LoopActor (UploadedImport.Progress) async throws -> ImportWork.Kept
@@ -18,8 +19,8 @@ final class ImportHold {
   var keepLock: @LoopActor () async throws -> Bool = { true }
   /// Whether the role stops.
   var isClosing = false
-  private let began = ContinuousClock.now
-  private var keptAt = ContinuousClock.now
+  private let clock: @LoopActor () -> ContinuousClock.Instant
+  private var keptAt: ContinuousClock.Instant
   private var kept: ImportWork.Kept?
   /// When the rows began, and how many had a result then.
   private var rowsBegan: (at: ContinuousClock.Instant, done: Int)?
@@ -28,10 +29,10 @@ final class ImportHold {
   private var timer: LoopTimer?
 
   init(
-    _ progress: UploadedImport.Progress,
+    _ progress: UploadedImport.Progress, clock: @escaping @LoopActor () -> ContinuousClock.Instant = { .now },
     keep: @escaping @LoopActor (UploadedImport.Progress) async throws -> ImportWork.Kept
   ) {
-    (self.progress, self.keep) = (progress, keep)
+    (self.progress, self.clock, self.keep, keptAt) = (progress, clock, keep, clock())
   }
 
   func start() {
@@ -50,9 +51,9 @@ final class ImportHold {
 
   /// Notes how many rows have a result. The pace counts from the first time on.
   func note(done: Int) {
-    let first = rowsBegan ?? (.now, done)
+    let first = rowsBegan ?? (clock(), done)
     rowsBegan = first
-    let seconds = max(1, (ContinuousClock.now - first.at).components.seconds)
+    let seconds = max(1, (clock() - first.at).components.seconds)
     progress.done = Int64(done)
     progress.rowsPerMinute = Int64(max(0, done - first.done)) * 60 / seconds
   }
@@ -61,7 +62,7 @@ final class ImportHold {
   func keepNow() async {
     isKeeping = true
     defer { isKeeping = false }
-    let now = ContinuousClock.now
+    let now = clock()
     do {
       guard try await keepLock() else { throw ImportWork.Lost() }
       kept = try await keep(progress)
@@ -75,10 +76,10 @@ final class ImportHold {
   ///
   /// - Throws: `ImportRun.Stopped` if another run may have the import.
   func standing() throws(ImportRun.Stopped) -> ImportRun.Standing {
-    if ContinuousClock.now - keptAt > ImportWork.lease - Self.interval { isLost = true }
+    if clock() - keptAt > ImportWork.lease - Self.interval { isLost = true }
     guard !isLost else { throw ImportRun.Stopped(description: ImportWork.Lost().description) }
     if kept?.state == .cancelling { return .cancelled }
-    let hasHadTurn = ContinuousClock.now - began > Self.turn && kept?.othersWait == true
-    return isClosing || hasHadTurn ? .yields : .ours
+    let hasHadTurn = rowsBegan.map { clock() - $0.at > Self.turn } ?? false
+    return isClosing || hasHadTurn && kept?.othersWait == true ? .yields : .ours
   }
 }

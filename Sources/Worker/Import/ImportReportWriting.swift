@@ -10,6 +10,8 @@ package import Postgres
 package struct ImportReportWriting {
   /// Rows that are read at once.
   private static let page = 500
+  /// From so many bytes on, the lines are handed on, also inside a page: they become one parameter of a statement.
+  private static let atOnce = 256 << 10
 
   let publisherId: Int64
   let round: Int
@@ -27,7 +29,7 @@ package struct ImportReportWriting {
 
   /// Writes the lines of some rows.
   ///
-  /// - Parameter write: takes whole lines, of up to ``page`` rows.
+  /// - Parameter write: takes whole lines, of up to ``page`` rows, and hardly more than ``atOnce`` bytes.
   /// - Returns: the counts. The rows without a result are `forgotten`.
   package func write(
     _ rows: ImportRows, to write: @LoopActor ([UInt8]) async throws -> Void
@@ -46,11 +48,22 @@ package struct ImportReportWriting {
         let imported = ImportedRow(row, result, key(of: result).flatMap { purchases[$0] })
         summary.count(imported, now: now)
         lines += imported.line(now: now)
+        guard lines.count >= Self.atOnce else { continue }
+        try await write(lines)
+        lines = []
       }
-      try await write(lines)
+      if !lines.isEmpty { try await write(lines) }
     }
     summary.forgotten = rows.count - summary.rows
     return summary
+  }
+
+  init(
+    _ publisherId: Int64, round: Int,
+    results: @escaping @LoopActor ([SynchronizationId]) async throws -> [SynchronizationId: SynchronizationResult],
+    purchases: @escaping @LoopActor ([PurchaseKey]) async throws -> [PurchaseKey: Purchase]
+  ) {
+    (self.publisherId, self.round, self.results, self.purchases) = (publisherId, round, results, purchases)
   }
 
   private func key(of result: SynchronizationResult) -> PurchaseKey? {

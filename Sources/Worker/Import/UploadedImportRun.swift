@@ -68,7 +68,10 @@ final class UploadedImportRun {
       dependencies.context.settings.ledger, name: "countersign worker import")
     postgres = PostgresClient(endpoint, connections: 1) { _ in }
     (work, parts) = (ImportWork(postgres), ImportParts(postgres))
-    hold = ImportHold(one.progress) { [work] in try await work.keep(one, as: name, $0) }
+    let publishers = dependencies.context.publishers
+    hold = ImportHold(one.progress) { [work] in
+      try await work.keep(one, as: name, $0, of: publishers.all.map(\.id))
+    }
   }
 
   /// Lets the run end soon: the role stops.
@@ -137,6 +140,12 @@ final class UploadedImportRun {
       try await note(.failed("the publisher has no app, so Apple cannot be asked")) { _ in }
       return .failed
     }
+    if one.state != .checking {
+      // It comes before the file: a run that must wait reads nothing.
+      let lock = ImportLock(postgres, publisher: publisher.id)
+      guard try await lock.take() else { return .busy }
+      hold.keepLock = { try await lock.take() }
+    }
     guard let file = try await file() else { return .unfinished }
     let settings = dependencies.context.settings.appStore
     let plan = ImportPlan(
@@ -151,9 +160,6 @@ final class UploadedImportRun {
       row.progress.rows = Int64(file.rows.count)
     }
     guard registers else { return .checked }
-    let lock = ImportLock(postgres, publisher: publisher.id)
-    guard try await lock.take() else { return .busy }
-    hold.keepLock = { try await lock.take() }
     return try await registered(file, plan)
   }
 
@@ -164,19 +170,21 @@ final class UploadedImportRun {
   /// Reads the file; `nil` if it may not be read now, because workers died while they read it.
   private func file() async throws -> ImportFile? {
     let verifier = try dependencies.verifier(publisher)
-    var read: Result<ImportFile, any Error>?
-    await dependencies.rows.run(.imported, "\(publisher.id):\(one.id.text)") { [self] in
-      do {
-        read = .success(
-          try await ImportFeed.read(
-            one.wish.preset, verifier,
-            ImportFile.Limits(rows: UploadedImport.mostRows, problems: UploadedImport.mostProblems)
-          ) { [self] in try await bytes(at: $0) })
-      } catch {
-        read = .failure(error)
-      }
+    let limits = ImportFile.Limits(
+      rows: UploadedImport.mostRows, problems: UploadedImport.mostProblems, bytes: UploadedImport.mostRowBytes)
+    return try await guarded {
+      try await ImportFeed.read(one.wish.preset, verifier, limits) { [self] in try await bytes(at: $0) }
     }
-    return try read?.get()
+  }
+
+  /// Does a part of the run that depends on the file's contents; `nil` if it may not be done now, because workers died
+  /// while they did one. The registration is no such part: it may last for days, and others' crashes would count.
+  private func guarded<Value>(_ work: @LoopActor () async throws -> Value) async throws -> Value? {
+    var done: Result<Value, any Error>?
+    await dependencies.rows.run(.imported, "\(publisher.id):\(one.id.text)") {
+      do { done = .success(try await work()) } catch { done = .failure(error) }
+    }
+    return try done?.get()
   }
 
   private func bytes(at place: Int64) async throws -> [UInt8]? {
@@ -198,11 +206,14 @@ final class UploadedImportRun {
 
   private func registered(_ file: ImportFile, _ plan: ImportPlan) async throws -> Ending {
     var brought: ImportBringing.Summary?
-    if one.wish.preset == .countersign, one.state == .running { brought = try await self.brought(file) }
+    if one.wish.preset == .countersign, one.state == .running {
+      guard let done = try await guarded({ try await self.brought(file) }) else { return .unfinished }
+      brought = done
+    }
     let wish = ImportRun.Wish(
       publisherId: publisher.id, round: Int(one.wish.round), tells: one.wish.tells, pace: plan.rowsPerSecond)
     let hold = hold
-    let isCancelled = one.state == .cancelling
+    let isCancelled = one.state == .cancelling || brought?.isWhole == false
     let run = ImportRun(
       file.rows, wish,
       ImportRun.Dependencies(
@@ -221,21 +232,28 @@ final class UploadedImportRun {
     await hold.keepNow()
     let ending = try await run.run()
     if ending == .yielded { return .yielded }
-    try await report(file, brought, ending)
+    guard try await guarded({ try await report(file, brought, ending) }) != nil else { return .unfinished }
     return ending == .finished ? .finished : .cancelled
   }
 
   /// Brings what an export has besides purchases, in the name of the token that has started the import.
   private func brought(_ file: ImportFile) async throws -> ImportBringing.Summary {
     let lines = UploadedLines { [self] in try await bytes(at: $0) }
+    // One line of the log for all: a file may have a million.
+    var first: (line: Int, cause: String)?
     let bringing = ImportBringing(
       publisher, isTold: one.wish.tells, by: nil, postgres, nextLine: { try await lines.next() }, tell: { _ in },
-      refused: { [log, one] line, what, cause in
-        log.info(
-          "an import leaves something out",
-          ["importId": .string(one.id.text), "line": .int(Int64(line)), "cause": .string(cause)])
-      })
-    return try await AuditEntry.$requestToken.withValue(one.token) { try await bringing.bring(file.exported) }
+      refused: { line, _, cause in first = first ?? (line, cause) }, standing: { [hold] in try hold.standing() })
+    let brought = try await AuditEntry.$requestToken.withValue(one.token) { try await bringing.bring(file.exported) }
+    if let first {
+      log.info(
+        "an import leaves something out",
+        [
+          "importId": .string(one.id.text), "count": .int(Int64(brought.refused)),
+          "line": .int(Int64(first.line)), "cause": .string(first.cause),
+        ])
+    }
+    return brought
   }
 
   /// Reads the signed transaction of a row again. If it is longer than any of Apple's, Apple is asked.

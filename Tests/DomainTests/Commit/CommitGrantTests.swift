@@ -51,6 +51,24 @@ struct CommitGrantTests {
     }
   }
 
+  @Test func `a grant from another fleet keeps to the most that a customer may have`() throws {
+    let cases: [(Int, Double, GrantRefusal?)] = [
+      (999, 20, nil), (1000, 20, .openOfCustomer), (1001, 20, .openOfCustomer), (1000, 10, nil),
+    ]
+    for (count, ended, expected) in cases {
+      let grants = (1...count).map { TestGrants.grant($0, until: $0 == 1 ? ended : 20) }
+      var held = TestCommit([], ["me": CustomerRecord(isKnown: true, grants: grants)])
+      let publisher = try #require(held.publisher)
+      var refusal: GrantRefusal?
+      do throws(GrantRefusal) {
+        try held.state.bring(TestGrants.grant(2000, until: 20), isTold: true, publisher: publisher)
+      } catch {
+        refusal = error
+      }
+      #expect(refusal == expected && held["me"].grants.count == (expected == nil ? count + 1 : count))
+    }
+  }
+
   @Test func `a grant that changes nothing for the customer tells nothing`() throws {
     let purchase = T.purchase(T.transaction(expires: 30), owner: "me")
     var commit = TestCommit([], ["me": CustomerRecord(isKnown: true, version: 4, others: [purchase])])

@@ -27,6 +27,21 @@ struct ImportRequestTests {
     #expect(try wish(#"{"from":"plain","share":1e-300}"#).sharePerMille == 1)
   }
 
+  @Test func `a part counts as many writes as its bytes ask for`() {
+    let quarter = 256 << 10
+    #expect(
+      [-1, 0, 1, quarter, quarter + 1, 2 * quarter, UploadedImport.mostPartBytes].map(RequestLimit.writes(in:))
+        == [1, 1, 1, 1, 2, 2, 16])
+  }
+
+  @Test func `a refusal of a new import says what to delete`() {
+    #expect(Problem(ImportStore.Room.enough) == nil)
+    let refusals = [ImportStore.Room.tooManyOpen, .tooManyKept].compactMap { Problem($0) }
+    #expect(refusals.map(\.code) == ["LIM0015", "LIM0015"])
+    #expect(refusals[0].detail?.contains("3 imports that are not finished") == true)
+    #expect(refusals[1].detail?.contains("20 imports, with finished ones") == true)
+  }
+
   @Test(arguments: [
     #"{}"#, #"{"from":"other"}"#, #"{"from":1}"#, #"{"from":"plain","share":0}"#, #"{"from":"plain","share":-1}"#,
     #"{"from":"plain","share":1.0001}"#, #"{"from":"plain","share":1e308}"#, #"{"from":"plain","share":"0.3"}"#,

@@ -24,7 +24,7 @@ struct ImportStoreTests {
 
   private func started(_ ledger: PostgresClient, _ new: UploadedImport, _ file: String = "abc") async throws {
     let store = ImportStore(ledger)
-    #expect(try await store.create(new))
+    #expect(try await store.create(new) == .enough)
     _ = try await store.append(Array(file.utf8), at: 0, to: new.id, new.publisherId, now: 2000)
     _ = try await store.take(.started, of: new.id, new.publisherId) { one throws(ImportStepRefusal) in
       try one.start(by: "shop", now: 3000)
@@ -46,7 +46,7 @@ struct ImportStoreTests {
 
   private func checkParts(_ ledger: PostgresClient) async throws {
     let (store, parts, id) = (ImportStore(ledger), ImportParts(ledger), Self.new().id)
-    #expect(try await store.create(Self.new()))
+    #expect(try await store.create(Self.new()) == .enough)
     #expect(try await store.append([1, 2, 3], at: 0, to: id, 7, now: 2)?.bytes == 3)
     for offset in [Int64(0), 2, 4] {
       let wrong = await refusal { _ = try await store.append([9], at: offset, to: id, 7, now: 3) }
@@ -74,17 +74,17 @@ struct ImportStoreTests {
     try await LedgerDatabase.migrated { ledger in
       let store = ImportStore(ledger)
       for number in 1...UploadedImport.mostOpen {
-        #expect(try await store.create(Self.new(number, at: Int64(1000 * number))))
+        #expect(try await store.create(Self.new(number, at: Int64(1000 * number))) == .enough)
       }
-      #expect(try await !store.create(Self.new(9)))
-      #expect(try await store.create(Self.new(9, of: 8)))
+      #expect(try await store.create(Self.new(9)) == .tooManyOpen)
+      #expect(try await store.create(Self.new(9, of: 8)) == .enough)
       let list = try await store.list(7, limit: 10)
       #expect(list.map(\.createdAt) == [3000, 2000, 1000])
       let rest = try await store.list(7, after: ImportStore.Place(createdAt: 3000, id: list[0].id), limit: 1)
       #expect(rest.map(\.createdAt) == [2000])
       #expect(try await store.delete(list[0].id, 7))
       #expect(try await !store.delete(list[0].id, 7))
-      #expect(try await store.create(Self.new(9)))
+      #expect(try await store.create(Self.new(9)) == .enough)
       let actions = try await ledger.texts("SELECT action FROM audit WHERE publisher_id = 7 ORDER BY id")
       #expect(actions == ["import.created", "import.created", "import.created", "import.deleted", "import.created"])
     }
@@ -102,7 +102,7 @@ struct ImportStoreTests {
       // One import of a publisher registers at a time, but another one may be checked.
       #expect(try await work.takeDue(of: [7], as: "second") == nil)
       let checked = Self.new(3, at: 3000)
-      #expect(try await store.create(checked))
+      #expect(try await store.create(checked) == .enough)
       _ = try await store.append([1], at: 0, to: checked.id, 7, now: 1)
       _ = try await store.take(.checked, of: checked.id, 7) { one throws(ImportStepRefusal) in
         try one.check(by: nil, now: 1)
@@ -111,10 +111,14 @@ struct ImportStoreTests {
 
       var progress = UploadedImport.Progress()
       (progress.rows, progress.done, progress.earlier, progress.rowsPerMinute) = (10, 4, 1, 60)
-      let kept = try await work.keep(taken, as: "first", progress)
-      #expect(kept == ImportWork.Kept(state: .running, othersWait: true))
+      // The other import of the publisher is due, but this run keeps others from it.
+      let kept = try await work.keep(taken, as: "first", progress, of: [7, 8])
+      #expect(kept == ImportWork.Kept(state: .running, othersWait: false))
       progress.earlier = 4
-      _ = try await work.keep(taken, as: "first", progress)
+      try await started(ledger, Self.new(4, of: 8))
+      // Nobody here has the other publisher's file.
+      #expect(try await work.keep(taken, as: "first", progress, of: [7]).othersWait == false)
+      #expect(try await work.keep(taken, as: "first", progress, of: [7, 8]).othersWait)
       #expect(try await store.read(7, taken.id)?.progress.earlier == 1)
       try await work.beginReport(of: taken, as: "first")
 
@@ -127,7 +131,7 @@ struct ImportStoreTests {
         #expect(try await work.takeDue(of: [7], as: "second")?.id == taken.id)
       }
       // From now on the first one can write nothing.
-      await #expect(throws: ImportWork.Lost.self) { _ = try await work.keep(taken, as: "first", progress) }
+      await #expect(throws: ImportWork.Lost.self) { _ = try await work.keep(taken, as: "first", progress, of: [7]) }
       await #expect(throws: ImportWork.Lost.self) { try await work.beginReport(of: taken, as: "first") }
       await #expect(throws: ImportWork.Lost.self) {
         try await work.addReport(of: taken, as: "first", at: 0, [1])
@@ -157,7 +161,7 @@ struct ImportStoreTests {
       }
       #expect(try await cancel()?.state == .cancelling)
       #expect(try await cancel()?.state == .cancelling)
-      #expect(try await work.keep(taken, as: "w", taken.progress).state == .cancelling)
+      #expect(try await work.keep(taken, as: "w", taken.progress, of: [7]).state == .cancelling)
       let deletion = await refusal { _ = try await store.delete(one.id, 7) }
       #expect(deletion == .state(.cancelling))
       try await work.release(taken, as: "w")
@@ -178,6 +182,31 @@ struct ImportStoreTests {
       await #expect(throws: ImportWork.Lost.self) {
         try await work.note(checking, as: "y", .checked, now: 11) { _ in }
       }
+    }
+  }
+
+  @Test func `a publisher has few imports, with finished ones`() async throws {
+    try await LedgerDatabase.migrated { ledger in
+      let store = ImportStore(ledger)
+      for number in 1...UploadedImport.mostKept {
+        #expect(try await store.create(Self.new(number)) == .enough)
+        try await ledger.execute("UPDATE imports SET state = 'finished'")
+      }
+      #expect(try await store.create(Self.new(99)) == .tooManyKept)
+      #expect(try await store.create(Self.new(99, of: 8)) == .enough)
+      #expect(try await store.delete(Self.new(1).id, 7))
+      #expect(try await store.create(Self.new(99)) == .enough)
+    }
+  }
+
+  @Test func `an import that waits does not grow old`() async throws {
+    try await LedgerDatabase.migrated { ledger in
+      try await started(ledger, one)
+      let work = ImportWork(ledger)
+      let taken = try #require(try await work.takeDue(of: [7], as: "w"))
+      try await ledger.execute("UPDATE imports SET changed_at = now() - interval '8 days'")
+      try await work.release(taken, as: "w", after: .seconds(30))
+      #expect(try await Retention(ledger).deleteImports(after: UploadedImport.retention, limit: 10) == 0)
     }
   }
 

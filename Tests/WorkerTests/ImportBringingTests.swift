@@ -1,0 +1,95 @@
+import Domain
+import EventLoop
+import Import
+import Ledger
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// What an import does beside its rows, by value: it brings an export's customers and grants, and writes the report.
+@LoopActor
+struct ImportBringingTests {
+  private struct NoSignatures: ImportVerifier {
+    func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] { [] }
+  }
+
+  private func file(_ preset: ImportPreset, _ lines: [String]) -> ImportFile {
+    var rest = lines[...]
+    return ImportFile(preset: preset, verifier: NoSignatures()) { rest.popFirst().map { Array($0.utf8) } }
+  }
+
+  // MARK: Customers and grants
+
+  private static let begin = #"{"kind":"export","format":1}"#
+  private static let customer = #"{"kind":"customer","customerId":"ann","isRegistered":true,"access":[]}"#
+  private static let grant =
+    #"{"kind":"grant","grantId":"00000000-0000-4000-8000-000000000001","createdAt":"2026-11-20T09:00:00.000Z","#
+    + #""customerId":"ann","expiresAt":"2026-12-24T00:00:00.000Z","offerId":"S2","reason":"goodwill"}"#
+
+  @LoopActor
+  private final class Asked {
+    var count = 0
+  }
+
+  /// Brings lines of an export, with a ledger that nobody has started: whoever asks it has gone on.
+  private func bring(
+    _ lines: [String], _ standing: @escaping @LoopActor () throws -> ImportRun.Standing
+  ) async throws -> ImportBringing.Summary {
+    let publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      webhooks: [])
+    let postgres = PostgresClient(
+      try PostgresEndpoint(url: "postgres://nobody@127.0.0.1:1/none", password: nil, caFile: nil), connections: 1
+    ) { _ in }
+    var rest = lines[...]
+    let bringing = ImportBringing(
+      publisher, isTold: false, by: nil, postgres, nextLine: { rest.popFirst().map { Array($0.utf8) } },
+      tell: { _ in }, refused: { _, _, _ in }, standing: standing)
+    return try await bringing.bring(file(.countersign, lines).exported)
+  }
+
+  @Test func `nothing is brought for an import that was cancelled, given away or lost`() async throws {
+    for lines in [[Self.begin, Self.customer, Self.grant], [Self.begin, Self.grant]] {
+      for standing in [ImportRun.Standing.cancelled, .yields] {
+        let asked = Asked()
+        let summary = try await bring(lines) {
+          asked.count += 1
+          return standing
+        }
+        #expect(asked.count == 1 && !summary.isWhole && summary.customers == 0 && summary.grants == 0)
+      }
+      await #expect(throws: ImportRun.Stopped.self) {
+        _ = try await bring(lines) { throw ImportRun.Stopped(description: "lost") }
+      }
+    }
+    #expect(try await bring([Self.begin]) { .cancelled }.isWhole)
+  }
+
+  // MARK: The report
+
+  @LoopActor
+  private final class Written {
+    var pieces: [[UInt8]] = []
+  }
+
+  @Test func `a report is written in pieces, however long its lines are`() async throws {
+    let vendor = String(repeating: "\u{1f600}", count: 256)
+    let rows = file(
+      .plain, ["customer_id,transaction_id,vendor_id"] + (1...600).map { "c\($0),\($0),\(vendor)" }
+    ).rows
+    let writing = ImportReportWriting(
+      7, round: 1,
+      results: { ids in
+        Dictionary(ids.map { ($0, SynchronizationResult(.purchaseSynchronized, accessGranted: true)) }) { $1 }
+      }, purchases: { _ in [:] })
+    let written = Written()
+    let summary = try await writing.write(rows) { written.pieces.append($0) }
+    #expect(summary.rows == 600 && summary.forgotten == 0)
+    #expect(written.pieces.count > 2)
+    #expect(written.pieces.allSatisfy { !$0.isEmpty && $0.count < 260 << 10 && $0.last == UInt8(ascii: "\n") })
+    let lines = written.pieces.joined().split(separator: UInt8(ascii: "\n"))
+    #expect(lines.count == 600 && lines.last?.starts(with: Array(#"{"line":601,"#.utf8)) == true)
+  }
+}
