@@ -138,7 +138,7 @@ struct ConsoleListTests {
         let one = UploadedImport(
           id: id, publisherId: publisher, wish: UploadedImport.Wish(preset: .plain),
           createdAt: Given.now + minutes * 60_000)
-        #expect(try await store.create(one))
+        #expect(try await store.create(one) == .enough)
       }
       let imports = ConsoleImports(ledger.postgres)
       let pages = try await all { try await imports.imports(of: [7, 8], after: $0, limit: 2) }
