@@ -65,6 +65,13 @@ struct ImportBringingTests {
       }
     }
     #expect(try await bring([Self.begin]) { .cancelled }.isWhole)
+    // Its rows may all have results, and the import is not finished all the same.
+    #expect(ImportRun.Ending.of(rows: .finished, isWhole: false) == .cancelled)
+    #expect(ImportRun.Ending.of(rows: .yielded, isWhole: false) == .yielded)
+    #expect(ImportRun.Ending.of(rows: .cancelled, isWhole: false) == .cancelled)
+    for ending in [ImportRun.Ending.finished, .cancelled, .yielded] {
+      #expect(ImportRun.Ending.of(rows: ending, isWhole: true) == ending)
+    }
   }
 
   // MARK: The report

@@ -37,6 +37,15 @@ package final class ImportRun {
     case finished
     case cancelled
     case yielded
+
+    /// How a run ends that had customers and grants to bring before its rows.
+    ///
+    /// Each row may have a result already, or there may be none. So the rows alone do not tell that all is there.
+    ///
+    /// - Parameters:
+    ///   - rows: how the registration has ended.
+    ///   - isWhole: whether nothing is left to bring.
+    static func of(rows: Ending, isWhole: Bool) -> Ending { rows == .finished && !isWhole ? .cancelled : rows }
   }
 
   /// What a run does with each row.

@@ -209,6 +209,8 @@ final class UploadedImportRun {
     if one.wish.preset == .countersign, one.state == .running {
       guard let done = try await guarded({ try await self.brought(file) }) else { return .unfinished }
       brought = done
+      // The next run brings the rest, also if no row is left.
+      if !done.isWhole, try hold.standing() == .yields { return .yielded }
     }
     let wish = ImportRun.Wish(
       publisherId: publisher.id, round: Int(one.wish.round), tells: one.wish.tells, pace: plan.rowsPerSecond)
@@ -230,7 +232,7 @@ final class UploadedImportRun {
     if hold.progress.earlier == nil { hold.progress.earlier = Int64(run.earlier) }
     // What an earlier run of this import has done must never count as done before it.
     await hold.keepNow()
-    let ending = try await run.run()
+    let ending = ImportRun.Ending.of(rows: try await run.run(), isWhole: brought?.isWhole ?? true)
     if ending == .yielded { return .yielded }
     guard try await guarded({ try await report(file, brought, ending) }) != nil else { return .unfinished }
     return ending == .finished ? .finished : .cancelled
