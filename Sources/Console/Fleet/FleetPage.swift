@@ -126,7 +126,7 @@ struct FleetPage {
       return .text("\(ConsoleNumber.text(deliveries)) deliveries, \(ConsoleNumber.text(waiting)) wait")
     }
     guard let connections = beat.value("countersign_http_connections") else { return .text("–") }
-    return .text("\(ConsoleNumber.text(connections)) connections")
+    return .text("\(ConsoleNumber.text(connections)) connection\(connections == 1 ? "" : "s")")
   }
 
   private func share(_ share: Double?) -> HTML {

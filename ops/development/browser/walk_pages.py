@@ -16,6 +16,7 @@ import urllib.request
 
 import axe_playwright_python
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -50,7 +51,9 @@ class Walk:
         self.driver.get(URL + path)
 
     def wait(self, what, condition):
-        WebDriverWait(self.driver, SECONDS).until(lambda _: condition(), what)
+        # A condition may look at the page that goes while it looks.
+        WebDriverWait(self.driver, SECONDS, ignored_exceptions=[StaleElementReferenceException]).until(
+            lambda _: condition(), what)
 
     def sign_in(self, name):
         self.go("/sign-in")
