@@ -23,17 +23,9 @@ func requestedGrant(
     id = chosen
   }
   guard let offer = try body.text("offerId", .name) else { throw body.problem("offerId", "is missing") }
-  guard let time = try body.text("expiresAt", .ruled) else { throw body.problem("expiresAt", "is missing") }
-  guard let end = milliseconds(rfc3339: time) else {
-    throw body.problem("expiresAt", "expected a time after RFC 3339, such as 2026-12-24T18:00:00Z")
-  }
+  let end = try body.requiredTime("expiresAt")
   guard let reason: Grant.Reason = try body.choice("reason") else { throw body.problem("reason", "is missing") }
-  let note = try body.text("note", .ruled)
-  if let note {
-    guard (1...Grant.longestNote).contains(note.unicodeScalars.count), !note.utf8.contains(0) else {
-      throw body.problem("note", "expected 1 to \(Grant.longestNote) characters, none of them NUL")
-    }
-  }
+  let note = try body.noteByHand()
   return Grant(
     id: id, customer: customer, offerId: OfferId(offer), reason: reason, note: note, createdAt: now, endsAt: end)
 }

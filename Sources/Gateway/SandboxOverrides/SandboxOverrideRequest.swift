@@ -14,19 +14,11 @@ func requestedSandboxOverride(
 ) throws(Problem) -> SandboxOverride {
   try requireOnly([], request)
   let body = try BodyReader(try jsonBody(request), knows: sandboxOverrideMembers)
-  guard let time = try body.text("until", .ruled) else { throw body.problem("until", "is missing") }
-  guard let end = milliseconds(rfc3339: time) else {
-    throw body.problem("until", "expected a time after RFC 3339, such as 2026-12-24T18:00:00Z")
-  }
+  let end = try body.requiredTime("until")
   guard let reason: SandboxOverride.Reason = try body.choice("reason") else {
     throw body.problem("reason", "is missing")
   }
-  let note = try body.text("note", .ruled)
-  if let note {
-    guard (1...SandboxOverride.longestNote).contains(note.unicodeScalars.count), !note.utf8.contains(0) else {
-      throw body.problem("note", "expected 1 to \(SandboxOverride.longestNote) characters, none of them NUL")
-    }
-  }
+  let note = try body.noteByHand()
   return SandboxOverride(customer: customer, endsAt: end, reason: reason, note: note, setAt: now)
 }
 

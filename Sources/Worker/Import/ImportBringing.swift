@@ -1,6 +1,7 @@
 package import Domain
 package import EventLoop
 package import Import
+package import JSON
 import Ledger
 package import Postgres
 
@@ -19,6 +20,14 @@ package struct ImportBringing {
     package var refused = 0
     /// Whether nothing is left to bring: nobody has ended the run.
     package var isWhole = true
+
+    /// Writes the counts, as the command prints them and an import over HTTP keeps them.
+    package func write(to json: inout JSONWriter) {
+      json.member("broughtCustomers", Int64(customers))
+      json.member("broughtGrants", Int64(grants))
+      json.member("endedGrants", Int64(ended))
+      json.member("refused", Int64(refused))
+    }
   }
 
   /// After so many customers the run asks whether it may go on.

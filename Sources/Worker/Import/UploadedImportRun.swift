@@ -294,12 +294,7 @@ final class UploadedImportRun {
   private static func written(_ summary: ImportSummary, _ brought: ImportBringing.Summary?) -> [UInt8] {
     JSONWriter.object { json in
       summary.write(to: &json)
-      if let brought {
-        json.member("broughtCustomers", Int64(brought.customers))
-        json.member("broughtGrants", Int64(brought.grants))
-        json.member("endedGrants", Int64(brought.ended))
-        json.member("refused", Int64(brought.refused))
-      }
+      brought?.write(to: &json)
       let counts = summary.results.sorted { $0.key < $1.key }.map { ($0.key, Array(String($0.value).utf8)) }
       json.member("results", json: JSONWriter.object(counts))
     }

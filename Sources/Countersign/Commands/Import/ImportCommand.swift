@@ -187,13 +187,7 @@ struct ImportCommand {
 
   private func tell(_ brought: ImportBringing.Summary) {
     if options.source.isJSON {
-      return complain(
-        jsonLine { json in
-          json.member("broughtCustomers", Int64(brought.customers))
-          json.member("broughtGrants", Int64(brought.grants))
-          json.member("endedGrants", Int64(brought.ended))
-          json.member("refused", Int64(brought.refused))
-        })
+      return complain(jsonLine { brought.write(to: &$0) })
     }
     complain(
       "\(brought.customers) customers and \(brought.grants) grants are brought; \(brought.ended) grants have ended, "
