@@ -109,19 +109,32 @@ final class UploadedImportRun {
 
   /// What an error means: some never pass by themselves.
   private func given(_ error: any Error) async -> Ending {
-    let cause: String
-    switch error {
-    case let error as LineSplitter.TooLong: cause = error.description
-    case let error as ImportRun.Stopped: cause = error.description
-    default:
+    let cause = Self.lastingCause(of: error)
+    if !(error is LineSplitter.TooLong || error is ImportRun.Stopped) {
       log.ledgerFailure("an import could not go on", error)
-      return .unfinished
     }
+    guard let cause else { return .unfinished }
     do {
       try await note(.failed(cause)) { _ in }
       return .failed
     } catch {
       return .unfinished
+    }
+  }
+
+  /// Why a next run would fail the same way, in words for the publisher; `nil` if it may go on. A server's words may
+  /// name hosts and other publishers' rows, so they stay in the log.
+  nonisolated static func lastingCause(of error: any Error) -> String? {
+    switch error {
+    case let error as LineSplitter.TooLong: error.description
+    case let error as ImportRun.Stopped: error.description
+    case let error as PostgresError where error.advice == .ourMistake:
+      "the ledger refused the work (\(error.code)). The worker's log has the cause; start the import again when an "
+        + "operator has mended it"
+    case is UnreadableRecord:
+      "the ledger has a row that the worker cannot read. The worker's log names it; start the import again when an "
+        + "operator has mended it"
+    default: nil
     }
   }
 
