@@ -52,6 +52,10 @@ extension HTTPServer {
 
   /// Forgets a connection that libmicrohttpd is about to close.
   func end(_ record: ServerConnection) {
+    if let exchange = record.held {
+      complete(exchange)
+      exchange.refuseCookies()
+    }
     connections[record.id] = nil
     places.remove(record.id)
     if connections.isEmpty { unconnected.notify() }

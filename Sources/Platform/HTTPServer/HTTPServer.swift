@@ -186,6 +186,15 @@ public final class HTTPServer {
 
   // MARK: One request
 
+  /// Takes back what a request held.
+  func complete(_ exchange: Exchange) {
+    drop(exchange)
+    unreadAnswers.end(exchange.record.id)
+    endStream(of: exchange)
+    enter(.idle, exchange.record)
+    exchange.record.held = nil
+  }
+
   /// Takes the head of a request.
   ///
   /// If it makes an answer at this point, before the body, libmicrohttpd closes the connection after it.
@@ -321,7 +330,9 @@ public final class HTTPServer {
 /// overwrite the question mark alone: libmicrohttpd has found its place before this call, and reads from there to the
 /// next zero. The call is meant for a log, but the bytes are libmicrohttpd's buffer, into which it writes zeros too.
 ///
-/// libmicrohttpd passes the returned exchange to `onAccess`, or only to `onCompleted` if it rejects the head itself.
+/// libmicrohttpd passes the returned exchange to `onAccess`, or only to `onCompleted` if it rejects the head itself. If
+/// it rejects a head twice, it tells nobody (0.9.75: cookies without room, in a head without a host). So the exchange
+/// belongs to its connection, whose end it always tells.
 private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -334,9 +345,11 @@ private func onTarget(
     // Without memory for it, libmicrohttpd would not have begun the connection.
     let record = Unmanaged<ServerConnection>.fromOpaque(countersign_mhd_context(connection)!).takeUnretainedValue()
     server.enter(.head, record)
-    return Exchange(record: record, target: target)
+    let exchange = Exchange(record: record, target: target)
+    record.held = exchange
+    return exchange
   }
-  return Unmanaged.passRetained(exchange).toOpaque()
+  return Unmanaged.passUnretained(exchange).toOpaque()
 }
 
 private func onAccess(
@@ -366,14 +379,9 @@ private func onCompleted(
 ) {
   guard let known = request!.pointee else { return }
   request!.pointee = nil
-  let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
+  let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
-  LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
-    server.drop(exchange)
-    server.unreadAnswers.end(exchange.record.id)
-    server.endStream(of: exchange)
-    server.enter(.idle, exchange.record)
-  }
+  LoopActor.assumeIsolated(with: (server, exchange)) { $0.complete($1) }
   // The socket is still open.
   if reason == .REQUEST_TERMINATED_WITH_ERROR { LoopActor.assumeIsolated { exchange.refuseCookies() } }
 }

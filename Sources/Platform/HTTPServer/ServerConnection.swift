@@ -15,6 +15,8 @@ final class ServerConnection {
   private(set) var isAnswering = false
   /// The request whose head has arrived, until it is answered.
   weak var exchange: Exchange?
+  /// The request that libmicrohttpd has, from its first line to its end.
+  var held: Exchange?
   /// Whether the server has cut the connection. libmicrohttpd only has to notice it.
   private(set) var isCut = false
 
