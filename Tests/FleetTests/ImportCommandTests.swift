@@ -157,6 +157,11 @@ struct ImportCommandTests {
       #expect(refused?.description.contains("line 3: names no customer") == true, "\(String(describing: refused))")
       #expect(refused?.description.contains("nothing is imported, because 2 rows cannot work") == true)
       #expect(try await fleet.count("synchronizations") == 0)
+      // One line, and longer than any line may be.
+      try Data(("[" + String(repeating: "{},", count: 12 << 20)).utf8).write(to: URL(filePath: file))
+      let array = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command + [file]) }
+      let cause = "line 1: the file is one JSON array; write one object a line"
+      #expect(array?.description.contains(cause) == true, "\(String(describing: array))")
       try write((1...300).map { "c\($0),\(id($0))," }, to: file)
       let plan = try await fleet.command(command + [file, "--dry-run", "--json"])
       #expect(plan.contains(#""rows":300,"fewestCalls":300,"mostCalls":600"#), "\(plan)")

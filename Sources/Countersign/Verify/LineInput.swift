@@ -54,7 +54,7 @@ final class LineInput {
       guard buffer.count - position <= Self.maxLine else {
         failure = "a line is longer than \(Self.maxLine) bytes"
         tooLong = LineSplitter.TooLong(
-          most: Self.maxLine, line: number, beginning: Array(buffer[position...].prefix(LineSplitter.beginning)))
+          most: Self.maxLine, line: number, beginning: Array(buffer.dropFirst(position).prefix(LineSplitter.beginning)))
         return nil
       }
       searched -= position
