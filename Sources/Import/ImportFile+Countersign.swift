@@ -13,8 +13,12 @@ extension ImportFile {
     public internal(set) var customers = 0
     /// The grants that were open.
     public internal(set) var grants: [GrantId: ExportedGrant] = [:]
-    /// About how much memory they need.
-    var grantBytes = 0
+    /// Open grants that are left out, because their customers have too many.
+    public internal(set) var grantsOverLimit = 0
+    /// The customers with sandbox access by hand, unless it has ended.
+    public internal(set) var sandboxAccess: [CustomerId: ExportedSandboxAccess] = [:]
+    /// About how much memory grants and sandbox access need.
+    var byteCount = 0
     /// Purchases without an owner.
     public internal(set) var unowned = 0
     var hasBegun = false
@@ -36,12 +40,35 @@ extension ImportFile {
     }
 
     var customer: CustomerId { grant.customer.id }
+    var offerId: OfferId { grant.offerId }
 
     /// The grant as one of a publisher's.
     public func grant(of publisher: Int64) -> Grant {
       var grant = grant
       grant.customer = CustomerKey(publisherId: publisher, id: grant.customer.id)
       return grant
+    }
+  }
+
+  /// Sandbox access by hand of an export.
+  public struct ExportedSandboxAccess: Sendable, Equatable {
+    /// The line of the file.
+    public let line: Int
+    private let override: SandboxOverride
+
+    init(_ line: Int, _ override: SandboxOverride) { (self.line, self.override) = (line, override) }
+
+    /// About how much memory it needs, as for a grant.
+    var byteCount: Int {
+      2 * (MemoryLayout<Self>.stride + MemoryLayout<CustomerId>.stride) + override.customer.id.text.utf8.count
+        + (override.note?.utf8.count ?? 0)
+    }
+
+    /// The override as one of a publisher's.
+    public func override(of publisher: Int64) -> SandboxOverride {
+      var override = override
+      override.customer = CustomerKey(publisherId: publisher, id: override.customer.id)
+      return override
     }
   }
 
@@ -81,6 +108,7 @@ extension ImportFile {
       case "customer": if try Self.customer(members) != nil { exported.customers += 1 }
       case "purchase": keepExported(try Self.purchase(members, number))
       case "grant": keepExported(try Self.grant(members, number))
+      case "sandboxAccess": keepExported(try Self.sandboxAccess(members, number))
       case "end": exported.hasEnded = true
       default: break
       }
@@ -100,10 +128,13 @@ extension ImportFile {
         ImportProblem(
           line: lines, "the export is not whole: it has no line end", "go on with countersign export --resume"))
     }
+    removeUnknownOffers()
     removeCrowds()
     let unowned = rows.indices.filter { rows[$0].customerId == Self.noOwner }
+    for position in unowned { leftOut.append(rows[position].line, .unowned) }
     exported.unowned = unowned.count
     rows.remove(Set(unowned))
+    leftOut.sort()
   }
 
   private static let foreign = ImportProblem(
@@ -125,15 +156,10 @@ extension ImportFile {
   }
 
   private static func grant(_ members: borrowing JSONObject, _ line: Int) throws -> (GrantId, ExportedGrant?) {
-    func time(_ text: String?) throws -> Int64? {
-      guard let text else { return nil }
-      guard let time = milliseconds(rfc3339: text) else { throw Unusable() }
-      return time
-    }
     guard let id = GrantId(canonical: try members.requiredString("grantId")),
       let reason = Grant.Reason(rawValue: try members.requiredString("reason")),
-      let created = try time(members.requiredString("createdAt")),
-      let end = try time(members.requiredString("expiresAt"))
+      let created = milliseconds(rfc3339: try members.requiredString("createdAt")),
+      let end = milliseconds(rfc3339: try members.requiredString("expiresAt"))
     else { throw Unusable() }
     let customer = CustomerId(try members.requiredString("customerId"))
     let (offer, note) = (try members.requiredString("offerId"), try members.string("note"))
@@ -147,6 +173,21 @@ extension ImportFile {
     return (id, ExportedGrant(line, grant))
   }
 
+  private static func sandboxAccess(
+    _ members: borrowing JSONObject, _ line: Int
+  ) throws -> (CustomerId, ExportedSandboxAccess?) {
+    let (customer, note) = (CustomerId(try members.requiredString("customerId")), try members.string("note"))
+    guard customer.isValid, note.map({ isText($0, atMost: SandboxOverride.longestNote) }) ?? true,
+      let reason = SandboxOverride.Reason(rawValue: try members.requiredString("reason")),
+      let set = milliseconds(rfc3339: try members.requiredString("setAt")),
+      let end = milliseconds(rfc3339: try members.requiredString("until"))
+    else { throw Unusable() }
+    if try members.string("endedAt") != nil { return (customer, nil) }
+    let override = SandboxOverride(
+      customer: CustomerKey(publisherId: 0, id: customer), endsAt: end, reason: reason, note: note, setAt: set)
+    return (customer, ExportedSandboxAccess(line, override))
+  }
+
   /// A value that no export has.
   private struct Unusable: Error {}
 
@@ -155,28 +196,47 @@ extension ImportFile {
     (1...most).contains(text.unicodeScalars.count) && !text.utf8.contains(0)
   }
 
-  /// Leaves out the grants of customers who have too many, and notes them.
-  private mutating func removeCrowds() {
-    var counts: [CustomerId: (grants: Int, last: Int)] = [:]
-    for grant in exported.grants.values {
-      let (count, last) = counts[grant.customer] ?? (0, 0)
-      counts[grant.customer] = (count + 1, max(last, grant.line))
-    }
-    let crowds = counts.filter { $0.value.grants > Grant.mostOpenOfCustomer }
-    guard !crowds.isEmpty else { return }
-    exported.grants = exported.grants.filter { crowds[$0.value.customer] == nil }
-    for (grants, last) in crowds.values.sorted(by: { $0.last < $1.last }) {
+  /// Leaves out grants of offers that the publisher does not have, and notes them.
+  private mutating func removeUnknownOffers() {
+    guard let offers else { return }
+    for (id, grant) in grantsByLine where !offers.contains(grant.offerId) {
+      exported.grants[id] = nil
       note(
         ImportProblem(
-          line: last, "is the last of \(grants) open grants of one customer",
-          "withdraw grants until there are \(Grant.mostOpenOfCustomer), and export the publisher again"))
+          line: grant.line, "is a grant of offer \(grant.offerId), which the publisher's file does not have",
+          "add the offer to the publisher's file, or leave the grant out"))
     }
   }
 
+  /// Leaves out what customers have beyond the most grants. That is no problem: nobody can mend it in the file.
+  private mutating func removeCrowds() {
+    guard exported.grants.count > Grant.mostOpenOfCustomer else { return }
+    var counts: [CustomerId: Int] = [:]
+    for (id, grant) in grantsByLine {
+      let count = counts[grant.customer, default: 0] + 1
+      counts[grant.customer] = count
+      guard count > Grant.mostOpenOfCustomer else { continue }
+      exported.grants[id] = nil
+      exported.grantsOverLimit += 1
+      leftOut.append(
+        grant.line, .problem("is a grant of a customer who has \(Grant.mostOpenOfCustomer) open grants before it"))
+    }
+  }
+
+  private var grantsByLine: [(key: GrantId, value: ExportedGrant)] {
+    exported.grants.sorted { $0.value.line < $1.value.line }
+  }
+
   private mutating func keepExported(_ grant: (id: GrantId, open: ExportedGrant?)) {
-    exported.grantBytes -= exported.grants[grant.id]?.byteCount ?? 0
+    exported.byteCount -= exported.grants[grant.id]?.byteCount ?? 0
     exported.grants[grant.id] = grant.open
-    exported.grantBytes += grant.open?.byteCount ?? 0
+    exported.byteCount += grant.open?.byteCount ?? 0
+  }
+
+  private mutating func keepExported(_ access: (customer: CustomerId, open: ExportedSandboxAccess?)) {
+    exported.byteCount -= exported.sandboxAccess[access.customer]?.byteCount ?? 0
+    exported.sandboxAccess[access.customer] = access.open
+    exported.byteCount += access.open?.byteCount ?? 0
   }
 
   private mutating func keepExported(_ row: ImportRow) {

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import JSON
 
 /// A file as rows that can be imported, and what is wrong with the others. It is read line by line.
@@ -13,17 +13,19 @@ public struct ImportFile: Sendable {
   public private(set) var otherStores = 0
   /// Rows that name the customer and the purchase of an earlier row.
   public private(set) var repeated = 0
+  /// Every row that is in none of ``rows``.
+  public internal(set) var leftOut = ImportLeftOut()
 
   /// What an export of Countersign has besides; empty for other presets.
   public internal(set) var exported = Exported()
 
   /// How much of a file is kept in memory.
   public struct Limits: Sendable {
-    /// The most rows, grants included. A file with more cannot be used.
+    /// The most rows that can be imported, with grants and sandbox access. A file with more cannot be used.
     public var rows: Int
     /// The most problems that are kept. The others are counted.
     public var problems: Int
-    /// The most bytes of memory that the rows need, grants included. A file with more cannot be used.
+    /// The most bytes of memory that all rows need, with grants and sandbox access. A file with more cannot be used.
     public var bytes: Int
 
     /// Creates limits.
@@ -34,6 +36,8 @@ public struct ImportFile: Sendable {
 
   let preset: ImportPreset
   let verifier: any ImportVerifier
+  /// The publisher's offers; `nil` if nobody gives the file's grants.
+  let offers: OfferCatalog?
   private let limits: Limits
   /// The positions of a CSV file's columns by their names; `nil` for JSON lines.
   private var columns: [String: Int]?
@@ -46,11 +50,13 @@ public struct ImportFile: Sendable {
   /// - Parameters:
   ///   - verifier: verifies the signed transactions and receipts of rows.
   ///   - limits: how much of it is kept.
-  ///   - read: reads the next line without its line feed; `nil` at the end.
+  ///   - offers: the publisher's; `nil` if nobody gives the file's grants.
+  ///   - read: reads the next line without its line feed; `nil` at the end. It throws why no further line can be used.
   public init(
-    preset: ImportPreset, verifier: any ImportVerifier, limits: Limits = Limits(), read: @escaping () -> [UInt8]?
+    preset: ImportPreset, verifier: any ImportVerifier, limits: Limits = Limits(), offers: OfferCatalog? = nil,
+    read: @escaping () throws(ImportProblem) -> [UInt8]?
   ) {
-    (self.preset, self.verifier, self.limits) = (preset, verifier, limits)
+    (self.preset, self.verifier, self.limits, self.offers) = (preset, verifier, limits, offers)
     var lines = ImportLines(read)
     do throws(ImportProblem) {
       let first = try lines.peek()
@@ -64,7 +70,8 @@ public struct ImportFile: Sendable {
     } catch {
       // What was read before may be wrong, too.
       (rows, otherStores, repeated, exported) = (ImportRows(), 0, 0, Exported())
-      (problems, problemCount) = ([error], 1)
+      (leftOut, problems, problemCount) = (ImportLeftOut(), [], 0)
+      note(error)
     }
     places = ImportPlaces()
     if rows.isEmpty, problems.isEmpty, otherStores == 0, !exported.hasBegun {
@@ -87,19 +94,22 @@ public struct ImportFile: Sendable {
     return field(.signed) { Self.value($0, record, columns) }
   }
 
-  /// Counts a problem, and keeps it if there is room.
-  mutating func note(_ problem: ImportProblem) {
+  /// Counts a problem, and keeps it if there is room. Its row is left out.
+  ///
+  /// - Parameter why: what the report says of the row; `nil` for the problem's cause.
+  mutating func note(_ problem: ImportProblem, _ why: ImportLeftOut.Why? = nil) {
     problemCount += 1
+    leftOut.append(problem.line, why ?? .problem(problem.cause))
     if problems.count < limits.problems { problems.append(problem) }
   }
 
   /// Why nothing more of a file is read, once it has too many rows, or too much text in them.
   private func excess(_ line: Int) -> ImportProblem? {
     let remedy = "divide the file, and import its parts one by one"
-    if rows.count + exported.grants.count > limits.rows {
+    if rows.count + exported.grants.count + exported.sandboxAccess.count > limits.rows {
       return ImportProblem(line: line, "is the first one behind \(limits.rows) rows", remedy)
     }
-    if rows.byteCount + exported.grantBytes > limits.bytes {
+    if rows.byteCount + exported.byteCount + leftOut.byteCount > limits.bytes {
       return ImportProblem(line: line, "is the first one behind \(limits.bytes) bytes of rows in memory", remedy)
     }
     return nil
@@ -128,14 +138,14 @@ public struct ImportFile: Sendable {
       self.columns = columns
       if let missing = missingColumns(columns) { return note(missing) }
       while let record = try reader.next() {
-        guard record.fields.count == head.fields.count else {
+        if record.fields.count == head.fields.count {
+          take(Place(line: record.line, offset: record.offset)) { Self.value($0, record, columns) }
+        } else {
           note(
             ImportProblem(
               line: record.line, "has \(record.fields.count) fields, and the first line has \(head.fields.count)",
               "write one field for each column, with quotes around a field that has a comma"))
-          continue
         }
-        take(Place(line: record.line, offset: record.offset)) { Self.value($0, record, columns) }
         if let problem = excess(record.line) { throw .unusable(problem) }
       }
     } catch {
@@ -172,14 +182,14 @@ public struct ImportFile: Sendable {
   private mutating func readLines(_ lines: inout ImportLines) throws(ImportProblem) {
     while let line = try lines.next() {
       if line.allSatisfy(\.isBlank) { continue }
-      guard let value = try? values(of: line) else {
+      if let value = try? values(of: line) {
+        take(Place(line: lines.number, offset: lines.offset), value)
+      } else {
         note(
           ImportProblem(
             line: lines.number, "is no JSON object with texts and whole numbers",
             "write one object a line, with its ids as texts"))
-        continue
       }
-      take(Place(line: lines.number, offset: lines.offset), value)
       if let problem = excess(lines.number) { throw problem }
     }
   }
@@ -220,7 +230,7 @@ public struct ImportFile: Sendable {
   private mutating func take(_ place: Place, _ value: (StaticString) -> String?) {
     if let store = field(.store, value), !preset.isApple(store) {
       otherStores += 1
-      return
+      return leftOut.append(place.line, .otherStore)
     }
     do throws(ImportProblem) {
       for row in try rows(at: place, value) { keep(row) }
@@ -243,6 +253,7 @@ public struct ImportFile: Sendable {
     let first = rows[position]
     if first.customerId == row.customerId {
       repeated += 1
+      leftOut.append(row.line, .repeated(of: first.line))
       // The rows of a subscription's periods stand in any order: the last one says until when there is access.
       if let end = row.claim.expiresAt, end > first.claim.expiresAt ?? .min {
         rows.replace(position, with: first.claiming(row.claim))
@@ -252,6 +263,6 @@ public struct ImportFile: Sendable {
     note(
       ImportProblem(
         line: row.line, "gives transaction \(row.transactionId) to another customer than line \(first.line)",
-        "keep the row of its owner"))
+        "keep the row of its owner"), .otherCustomer(than: first.line))
   }
 }

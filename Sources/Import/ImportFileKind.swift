@@ -12,8 +12,9 @@ enum ImportFileKind {
     ([0x3c], "the file is HTML or XML", "save it as CSV in UTF-8, or as JSON lines"),
   ]
 
-  /// Why no row of a file can be read that begins with a line; `nil` if rows can.
-  static func defect(ofFirst line: [UInt8]) -> ImportProblem? {
-    others.first { line.starts(with: $0.begin) }.map { ImportProblem(line: 1, $0.cause, $0.remedy) }
+  /// Why no row of a file can be read that begins with some bytes, such as its first line; `nil` if rows can.
+  static func defect(ofFirst bytes: [UInt8]) -> ImportProblem? {
+    let text = bytes.drop(while: \.isBlank)
+    return others.first { text.starts(with: $0.begin) }.map { ImportProblem(line: 1, $0.cause, $0.remedy) }
   }
 }

@@ -9,12 +9,14 @@ struct ImportLines {
   private var end: Int64 = 0
   /// The line that ``peek()`` has read.
   private var ahead: [UInt8]?
-  private let read: () -> [UInt8]?
+  private let read: () throws(ImportProblem) -> [UInt8]?
 
-  private static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+  /// The byte order mark of UTF-8.
+  static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-  /// - Parameter read: reads the next line without its line feed; `nil` at the end.
-  init(_ read: @escaping () -> [UInt8]?) { self.read = read }
+  /// - Parameter read: reads the next line without its line feed; `nil` at the end. It throws why the whole file cannot
+  ///   be used.
+  init(_ read: @escaping () throws(ImportProblem) -> [UInt8]?) { self.read = read }
 
   /// Returns the next line without its line feed; `nil` at the end.
   ///
@@ -24,7 +26,7 @@ struct ImportLines {
       ahead = nil
       return line
     }
-    guard var line = read() else { return nil }
+    guard var line = try read() else { return nil }
     number += 1
     (offset, end) = (end, end + Int64(line.count) + 1)
     if number == 1 {

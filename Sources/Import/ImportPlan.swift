@@ -5,7 +5,9 @@ public import JSON
 public struct ImportPlan: Sendable, Equatable {
   /// Purchases to verify.
   public let rows: Int
-  /// How many of them are verified in a second, at most.
+  /// Those of them whose signed transaction is enough. They need no call, and wait for none.
+  public let signed: Int
+  /// How many of the others are verified in a second, at most.
   public let rowsPerSecond: Double
 
   /// Plans.
@@ -14,19 +16,27 @@ public struct ImportPlan: Sendable, Equatable {
   /// at this pace never takes more than its share of either budget, in production.
   ///
   /// - Parameters:
+  ///   - signed: how many rows need no call.
   ///   - callsPerSecond: the budget of one endpoint.
   ///   - share: the part of it that the import may use.
-  public init(rows: Int, callsPerSecond: Double, share: Double) {
-    self.rows = rows
+  public init(rows: Int, signed: Int = 0, callsPerSecond: Double, share: Double) {
+    (self.rows, self.signed) = (rows, signed)
     rowsPerSecond = callsPerSecond * share
   }
 
+  /// Plans for a file.
+  public init(_ file: ImportFile, callsPerSecond: Double, share: Double) {
+    self.init(rows: file.rows.count, signed: file.rows.signedCount, callsPerSecond: callsPerSecond, share: share)
+  }
+
   /// The fewest calls: all purchases are active.
-  public var fewestCalls: Int { rows }
+  public var fewestCalls: Int { rows - signed }
   /// The most calls in production: no purchase is active.
-  public var mostCalls: Int { 2 * rows }
-  /// How long it takes, in seconds.
-  public var seconds: Int64 { Int64(clamping: Int(exactly: (Double(rows) / rowsPerSecond).rounded(.up)) ?? .max) }
+  public var mostCalls: Int { 2 * fewestCalls }
+  /// How long the calls take, in seconds.
+  public var seconds: Int64 {
+    Int64(clamping: Int(exactly: (Double(fewestCalls) / rowsPerSecond).rounded(.up)) ?? .max)
+  }
 }
 
 extension ImportFile {
@@ -38,6 +48,8 @@ extension ImportFile {
       json.member("customers", Int64(exported.customers))
       json.member("grants", Int64(exported.grants.count))
       json.member("unowned", Int64(exported.unowned))
+      json.member("sandboxAccess", Int64(exported.sandboxAccess.count))
+      json.member("grantsOverLimit", Int64(exported.grantsOverLimit))
     }
     json.member("problems", Int64(problemCount))
   }
@@ -48,6 +60,7 @@ extension ImportFile {
     json.member("fewestCalls", Int64(plan.fewestCalls))
     json.member("mostCalls", Int64(plan.mostCalls))
     json.member("seconds", plan.seconds)
+    json.member("signed", Int64(plan.signed))
     writeCounts(to: &json)
   }
 }

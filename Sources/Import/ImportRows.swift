@@ -27,6 +27,8 @@ public struct ImportRows: RandomAccessCollection, Sendable {
   public var startIndex: Int { 0 }
   public var endIndex: Int { entries.count }
 
+  /// The rows whose signed transactions are enough.
+  var signedCount: Int { entries.count { $0.signedAt != Self.none } }
   /// How much memory the rows need.
   var byteCount: Int { entries.count * MemoryLayout<Entry>.stride + texts.count }
 

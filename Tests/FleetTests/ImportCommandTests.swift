@@ -128,7 +128,15 @@ struct ImportCommandTests {
       let imported = #"countersign_imported_rows_total{result="PURCHASE_SYNCHRONIZED"}"#
       #expect(try await fleet.metric("worker-1", imported) == 4)
       #expect(told.contains(#""rows":4,"withAccess":4,"conflicts":0,"different":0"#), "\(told)")
+      // A dry run of a file with problems fails, and tells its plan.
+      let plan = await #expect(throws: ChildProcess.Failure.self) {
+        try await fleet.command(command + [file, "--dry-run", "--json"])
+      }
+      let counts = #""rows":4,"fewestCalls":3,"mostCalls":6,"#
+      #expect(plan?.description.contains(counts) == true, "\(String(describing: plan))")
+      #expect(plan?.description.contains(#""signed":1,"#) == true)
       let written = try lines(report)
+      #expect(written.count == 5 && written[4].hasPrefix(#"{"line":5,"result":"skipped","cause":"the signed trans"#))
       for id in [subscription, lifetime, coins, "1000000000007004"] {
         #expect(written.contains { $0.contains("\"transactionId\":\"\(id)\"") }, "\(written)")
       }
@@ -149,6 +157,11 @@ struct ImportCommandTests {
       #expect(refused?.description.contains("line 3: names no customer") == true, "\(String(describing: refused))")
       #expect(refused?.description.contains("nothing is imported, because 2 rows cannot work") == true)
       #expect(try await fleet.count("synchronizations") == 0)
+      // One line, and longer than any line may be.
+      try Data(("[" + String(repeating: "{},", count: 12 << 20)).utf8).write(to: URL(filePath: file))
+      let array = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command + [file]) }
+      let cause = "line 1: the file is one JSON array; write one object a line"
+      #expect(array?.description.contains(cause) == true, "\(String(describing: array))")
       try write((1...300).map { "c\($0),\(id($0))," }, to: file)
       let plan = try await fleet.command(command + [file, "--dry-run", "--json"])
       #expect(plan.contains(#""rows":300,"fewestCalls":300,"mostCalls":600"#), "\(plan)")

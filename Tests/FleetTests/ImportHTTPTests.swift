@@ -128,6 +128,14 @@ struct ImportHTTPTests {
       #expect(refused.status == 409 && String(decoding: refused.body, as: UTF8.self).contains("IMP0004"))
       _ = try read(try await ask(fleet, "POST", "/\(wrong)/start", #"{"skipProblems":true}"#))
       #expect(try await reached("finished", of: wrong, fleet).summary?.rows == 1)
+      let report = try await ask(fleet, "GET", "/\(wrong)/report")
+      let lines = String(decoding: report.body, as: UTF8.self).split(separator: "\n")
+      #expect(lines.count == 3 && lines[1] == #"{"line":3,"result":"skipped","cause":"names no customer"}"#)
+      // One long line is a problem, and no failure.
+      let array = try await created(fleet, #"{"from":"plain"}"#, #"[{"customer_id":"a","transaction_id":"1"}]"#)
+      _ = try await ask(fleet, "POST", "/\(array)/check")
+      let kind = try await reached("checked", of: array, fleet)
+      #expect(kind.problems == [Import.Problem(line: 1, cause: "the file is one JSON array")])
       // A token without the scope, and one of a customer, cannot upload.
       let jwt = [(name: "Authorization", value: "Bearer " + jwt(customer: 7, publisher: RunningFleet.publisher))]
       let url = fleet.url("/imports/\(wrong)/file?offset=0")
@@ -148,7 +156,9 @@ struct ImportHTTPTests {
       let done = try await fleet.count("synchronizations")
       #expect(done < 200 && cancelled.summary.map { Int64($0.rows) } == done)
       let report = try await ask(fleet, "GET", "/\(one)/report")
-      #expect(report.body.count { $0 == 0x0a } == Int(done))
+      #expect(report.body.count { $0 == 0x0a } == 200)
+      let lines = String(decoding: report.body, as: UTF8.self).split(separator: "\n")
+      #expect(lines.count { $0.hasSuffix(#""result":"missing"}"#) } == 200 - Int(done))
       _ = try read(try await ask(fleet, "POST", "/\(one)/start"))
       let finished = try await reached("finished", of: one, fleet)
       #expect(finished.summary?.rows == 200)

@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import HTTP
 import ServerSupport
@@ -16,11 +17,14 @@ struct MoveImportTests {
   private let publisher = "\(RunningFleet.publisher)"
   private let lasting = "2000000000000901"
   private let released = "1000000000901"
+  /// The customer with a purchase from the sandbox, and sandbox access by hand.
+  private let tester = "9109"
 
   @Test func `everybody has the same access in an empty fleet that imports the export`() async throws {
     // Apple is asked again after the refund.
     let overrides = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0"]
-    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { old in
+    let prepare: @LoopActor (RunningFleet) throws -> Void = { try $0.allowNoSandbox() }
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides, prepare: prepare) { old in
       try await live(in: old)
       let file = old.folder + "/export.jsonl"
       _ = try await old.command(["export", "--publisher", publisher, "--output", file, "--fast"])
@@ -30,12 +34,14 @@ struct MoveImportTests {
       try await RunningFleet.with(["gateway-1", "worker-1"], prepare: { try $0.ask(old) }) { new in
         let command = ["import", "--publisher", publisher, "--from", "countersign", file]
         let plan = try await new.command(command + ["--dry-run", "--json"])
-        #expect(plan.contains(#""rows":11,"#) && plan.contains(#""grants":2,"unowned":1"#), "\(plan)")
+        #expect(
+          plan.contains(#""rows":11,"#) && plan.contains(#""grants":2,"unowned":1,"sandboxAccess":1,"#), "\(plan)")
         let report = new.folder + "/report.jsonl"
         let told = try await new.command(command + ["--json", "--share", "1", "--report", report])
         // Customer 7 stands in both fleets.
         #expect(told.contains(#""broughtCustomers":\#(there.count - 1),"broughtGrants":2,"#), "\(told)")
-        #expect(told.contains(#""endedGrants":0,"refused":0"#) && told.contains(#""rows":11,"#), "\(told)")
+        #expect(told.contains(#""endedGrants":0,"refused":0,"broughtSandboxAccess":1,"#), "\(told)")
+        #expect(told.contains(#""rows":11,"#), "\(told)")
         #expect(try await new.count("events") == 0)
         let second = new.folder + "/second.jsonl"
         _ = try await new.command(["export", "--publisher", publisher, "--output", second, "--fast"])
@@ -43,9 +49,13 @@ struct MoveImportTests {
         for customer in there.keys {
           #expect(try await new.movedAccess(of: customer) == old.movedAccess(of: customer), "\(customer)")
         }
+        let override = "sandbox_access WHERE customer_id = '\(tester)' AND reason = 'testing' AND ended_at IS NULL"
+        #expect(try await new.count(override) == 1)
         // Whoever brings it again, changes nothing.
         let again = try await new.command(command + ["--json", "--share", "1", "--report", report])
         #expect(again.contains(#""broughtCustomers":0,"broughtGrants":0"#), "\(again)")
+        #expect(again.contains(#""refused":0,"broughtSandboxAccess":0,"endedSandboxAccess":0"#), "\(again)")
+        #expect(try await new.count("audit WHERE action = 'customer.sandboxAccessSet'") == 1)
         #expect(try await new.ledgerDifferences() == [])
         // A customer who was brought is the one that the publisher has put.
         #expect(try await new.count("customers WHERE email = 'n3@example.com' AND is_registered") == 1)
@@ -66,14 +76,23 @@ struct MoveImportTests {
         #"{"kind":"export","format":1,"publisherId":7}"#,
         #"{"kind":"customer","key":["9302"],"customerId":"9302","email":"ANN@example.com","isRegistered":true}"#,
         #"{"kind":"customer","key":["9303"],"customerId":"9303","isRegistered":true}"#,
-        grant(1, of: "none"), grant(2, of: "S2"), #"{"kind":"end","lines":{"customer":2,"grant":2}}"#,
+        grant(1, of: "none"), grant(2, of: "S2"),
+        #"{"kind":"sandboxAccess","customerId":"9303","reason":"testing","setAt":"2026-11-20T09:00:00.000Z","#
+          + #""until":"2099-12-24T00:00:00.000Z"}"#,
+        #"{"kind":"end","lines":{"customer":2,"grant":2,"sandboxAccess":1}}"#,
       ]
       let file = fleet.folder + "/export.jsonl"
       try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
       let command = ["import", "--publisher", publisher, "--from", "countersign", file, "--tell"]
-      let told = try await fleet.command(command)
+      // An offer that the publisher lacks is known before anything is brought.
+      let cause = "line 4: is a grant of offer none, which the publisher's file does not have"
+      let refused = await #expect(throws: ChildProcess.Failure.self) { try await fleet.command(command) }
+      #expect(refused?.description.contains(cause) == true, "\(String(describing: refused))")
+      #expect(try await fleet.count("grants") == 0)
+      let told = try await fleet.command(command + ["--skip-problems"])
+      #expect(told.contains(cause) && told.contains(#"{"line":4,"result":"skipped","#), "\(told)")
       #expect(told.contains("line 2: a customer is left out: another customer has the e-mail address"), "\(told)")
-      #expect(told.contains("line 4: grant 00000000-0000-4000-8000-000000000001 is left out: the publisher"))
+      #expect(told.contains("line 6: sandbox access is left out: it ends more than 90 days from now"), "\(told)")
       #expect(told.contains("1 customers and 1 grants are brought; 0 grants have ended, 2 things are left out"))
       #expect(try await fleet.movedAccess(of: "9303").map(\.rule) == ["granted"])
       let events = try await fleet.texts(
@@ -106,6 +125,12 @@ struct MoveImportTests {
     let release = try await fleet.send(
       "POST", fleet.url("/purchases/\(released)/release"), RunningFleet.publisherHeaders(RunningFleet.publisher))
     #expect(release.status == 200)
+    // Nobody has access from the sandbox, besides one customer until a date.
+    let until = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000
+    let tested = try await fleet.send(
+      "PUT", fleet.url("/customers/\(tester)/sandbox-access"), RunningFleet.publisherHeaders(RunningFleet.publisher),
+      #"{"reason":"testing","until":"\#(rfc3339(milliseconds: until))","note":"Ticket 4711"}"#)
+    #expect(tested.status == 201)
     // Two grants are open, and one is withdrawn. One of them is the only access of its customer.
     #expect(try await fleet.putCustomer(9200).status < 300)
     #expect(try await fleet.give(#""offerId":"S2","note":"Ticket 4711""#, to: 9200).status == 201)
@@ -145,8 +170,14 @@ extension RunningFleet {
     return try JSONDecoder().decode(Answer.self, from: Data(answer.body)).entitlements
   }
 
-  /// Lets the fleet ask the Apple of another fleet.
+  /// Lets the publisher's file give nobody access from the sandbox.
+  fileprivate func allowNoSandbox() throws {
+    try changePublisher { $0.replacing(#""sandboxAccess": "everybody""#, with: #""sandboxAccess": "nobody""#) }
+  }
+
+  /// Lets the fleet ask the Apple of another fleet, with the same rules.
   fileprivate func ask(_ other: RunningFleet) throws {
+    try allowNoSandbox()
     let port = ("127.0.0.1:\(simulator.port)/", "127.0.0.1:\(other.simulator.port)/")
     let folders = ("simulator/", "\(other.folder)/simulator/")
     for (file, changes) in [

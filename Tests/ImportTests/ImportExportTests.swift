@@ -12,9 +12,12 @@ struct ImportExportTests {
   private let begin = #"{"kind":"export","format":1,"publisherId":7,"moment":{"at":"2026-11-28T08:00:00.000Z"}}"#
   private let end = #"{"kind":"end","lines":{"audit":0}}"#
 
-  private func read(_ lines: [String]) -> ImportFile {
+  private func read(_ lines: [String], offers: [OfferId]? = nil) -> ImportFile {
     var rest = lines[...]
-    return ImportFile(preset: .countersign, verifier: NoSignatures()) { rest.popFirst().map { Array($0.utf8) } }
+    let offers = offers.map { OfferCatalog($0.map { Offer(id: $0, productIds: []) }) }
+    return ImportFile(preset: .countersign, verifier: NoSignatures(), offers: offers) {
+      rest.popFirst().map { Array($0.utf8) }
+    }
   }
 
   private func purchase(_ id: String, _ owner: String? = nil) -> String {
@@ -97,20 +100,60 @@ struct ImportExportTests {
     for line in wrong { #expect(ImportFile.exportedCustomer(Array(line.utf8)) == nil) }
   }
 
-  @Test func `one customer has no crowd of grants`() {
+  @Test func `one customer has no crowd of grants, and keeps the first ones`() {
     func grant(_ number: Int) -> String {
       let id = "00000000-0000-4000-8000-00000000\(1000 + number)"
       return self.grant(1).replacing("00000000-0000-4000-8000-000000000001", with: id)
     }
     let most = (0..<1000).map(grant)
-    #expect(read([begin] + most + [end]).problems == [])
     #expect(read([begin] + most + [end]).exported.grants.count == 1000)
     let other = self.grant(2).replacing("ann", with: "bob")
-    let crowded = read([begin] + most + [grant(1000), other, end])
-    // Whoever skips problems brings the others' grants, and none of the crowd's.
-    #expect(crowded.exported.grants.values.map(\.line) == [1003])
-    #expect(crowded.problems.map(\.line) == [1002])
-    #expect(crowded.problems.first?.cause == "is the last of 1001 open grants of one customer")
+    let crowded = read([begin] + most + [grant(1000), other, grant(1001), end])
+    // Nobody can mend it in the file, so it stops no import.
+    #expect(crowded.problems == [] && crowded.exported.grantsOverLimit == 2)
+    #expect(crowded.exported.grants.values.map(\.line).sorted() == Array(2...1001) + [1003])
+    #expect((0..<crowded.leftOut.count).map(crowded.leftOut.line(at:)) == [1002, 1004])
+  }
+
+  @Test func `grants of offers that the publisher lacks are problems, without a call`() {
+    let lines = [
+      begin, grant(2).replacing("\"S2\"", with: "\"gone\""), grant(1), grant(3).replacing("\"S2\"", with: "\"old\""),
+      // The last line of a grant counts, and this one has ended.
+      grant(2, #","endedAt":"2026-11-21T09:00:00.000Z""#).replacing("\"S2\"", with: "\"gone\""), end,
+    ]
+    let file = read(lines, offers: ["S1", "S2"])
+    #expect(file.problems.map(\.line) == [4])
+    #expect(file.problems.first?.cause == "is a grant of offer old, which the publisher's file does not have")
+    #expect(file.exported.grants.values.map(\.line) == [3])
+    #expect(read(lines).problems == [])
+  }
+
+  @Test func `sandbox access by hand is taken while it is in force`() throws {
+    func access(_ customer: String, _ more: String = "") -> String {
+      #"{"kind":"sandboxAccess","key":["\#(customer)"],"customerId":"\#(customer)","reason":"testing","#
+        + #""setAt":"2026-11-20T09:00:00.000Z","until":"2026-12-24T00:00:00.000Z"\#(more)}"#
+    }
+    let ended = #","endedAt":"2026-11-21T09:00:00.000Z""#
+    let file = read([
+      begin, access("ann"), access("bob", #","note":"a""#), access("eve", ended), access("dan", ended),
+      access("ann", ended),
+      access("dan"), end,
+    ])
+    #expect(file.problems == [] && Set(file.exported.sandboxAccess.keys) == ["bob", "dan"])
+    let bob = try #require(file.exported.sandboxAccess["bob"])
+    #expect(bob.line == 3)
+    #expect(
+      bob.override(of: 9)
+        == SandboxOverride(
+          customer: CustomerKey(publisherId: 9, id: "bob"), endsAt: 1_798_070_400_000, reason: .testing, note: "a",
+          setAt: 1_795_165_200_000))
+    let long = String(repeating: "a", count: 501)
+    let wrong = [
+      access(""), access("a", #","note":"\#(long)""#), access("a", #","note":"\u0000""#),
+      access("a").replacing("testing", with: "fun"), access("a").replacing("2026-12-24T", with: "soon"),
+    ]
+    let refused = read([begin] + wrong + [end])
+    #expect(refused.problems.map(\.line) == Array(2...6) && refused.exported.sandboxAccess.isEmpty)
   }
 
   @Test func `a cause shows what no terminal obeys`() {

@@ -124,9 +124,9 @@ struct ImportFileTests {
     }
     let begin = #"{"kind":"export","format":1}"#
     let grants = file(.max, begin, grant, .countersign).exported
-    #expect(grants.grants.count == 20 && grants.grantBytes > 20 * 100)
-    #expect(file(grants.grantBytes, begin, grant, .countersign).exported.grants.count == 20)
-    #expect(file(grants.grantBytes - 1, begin, grant, .countersign).problems.map(\.line) == [21])
+    #expect(grants.grants.count == 20 && grants.byteCount > 20 * 100)
+    #expect(file(grants.byteCount, begin, grant, .countersign).exported.grants.count == 20)
+    #expect(file(grants.byteCount - 1, begin, grant, .countersign).problems.map(\.line) == [21])
   }
 
   @Test func `JSON lines with ids as texts and as numbers`() {
@@ -322,5 +322,22 @@ struct ImportFileTests {
     #expect(plan.rowsPerSecond == 15)
     #expect((plan.fewestCalls, plan.mostCalls, plan.seconds) == (1_000_000, 2_000_000, 66667))
     #expect(ImportPlan(rows: 0, callsPerSecond: 50, share: 1).seconds == 0)
+  }
+
+  @Test func `rows whose signatures are enough need no call, and no time`() {
+    let file = read(
+      """
+      customer_id,transaction_id,signed_transaction,verify
+      a,1,,
+      b,,11 of 11,signature
+      c,,21 of 21,apple
+      d,,31 of 31,signature
+      e,5,,
+
+      """)
+    let plan = ImportPlan(file, callsPerSecond: 2, share: 0.5)
+    #expect((plan.rows, plan.signed, plan.fewestCalls, plan.mostCalls, plan.seconds) == (5, 2, 3, 6, 3))
+    let alone = ImportPlan(rows: 7, signed: 7, callsPerSecond: 2, share: 0.5)
+    #expect((alone.fewestCalls, alone.mostCalls, alone.seconds) == (0, 0, 0))
   }
 }

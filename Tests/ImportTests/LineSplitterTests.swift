@@ -25,9 +25,32 @@ struct LineSplitterTests {
   @Test func `a line has a longest length`() throws {
     var splitter = LineSplitter(most: 4)
     try splitter.take(Array("ab\nabcde".utf8))
-    #expect(splitter.next() == Array("ab".utf8) && splitter.next() == nil)
+    let (first, none) = (splitter.next(), splitter.next())
+    #expect(first == Array("ab".utf8) && none == nil)
     let error = #expect(throws: LineSplitter.TooLong.self) { try splitter.take([0x61]) }
-    #expect(error?.most == 4)
+    #expect(
+      error?.description == "line 2: is longer than 4 bytes; write one row a line, and end each line with a line feed")
+  }
+
+  /// A file of another kind may be one line without an end.
+  @Test(
+    arguments: [
+      ([], "[", 1, "the file is one JSON array"), ([0xef, 0xbb, 0xbf], " [", 1, "the file is one JSON array"),
+      ([], "<html>", 1, "the file is HTML or XML"), ([0x1f, 0x8b], "x", 1, "the file is compressed (gzip)"),
+      ([], "a", 1, "is longer than 9 bytes"), ([], "[", 2, "is longer than 9 bytes"),
+    ] as [([UInt8], String, Int, String)])
+  func `a long line tells which file it is`(mark: [UInt8], begin: String, line: Int, cause: String) {
+    let problem = LineSplitter.TooLong(most: 9, line: line, beginning: mark + Array(begin.utf8)).problem
+    #expect(problem.line == line && problem.cause == cause && !problem.remedy.isEmpty)
+  }
+
+  @Test func `what ends the reading is the one problem of the file`() {
+    var lines = ["customer_id,transaction_id", "a,1"][...]
+    let file = ImportFile(preset: .plain, verifier: NoSignatures()) { () throws(ImportProblem) -> [UInt8]? in
+      if let line = lines.popFirst() { return Array(line.utf8) }
+      throw LineSplitter.TooLong(most: 9, line: 3, beginning: [0x61]).problem
+    }
+    #expect(file.rows.isEmpty && file.problems.map { "\($0.line) \($0.cause)" } == ["3 is longer than 9 bytes"])
   }
 
   private struct NoSignatures: ImportVerifier {

@@ -32,12 +32,30 @@ struct ImportRunTests {
     func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] { [] }
   }
 
+  private struct OneSignature: ImportVerifier {
+    func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] {
+      guard case .transaction(let text) = text else { return [] }
+      return [ImportSignedPurchase(first: TransactionId(text), transactions: [TransactionId(text)], isEnough: true)]
+    }
+  }
+
+  /// Rows whose signed transactions are enough, and one without.
+  private func signedRows(_ count: Int) -> ImportRows {
+    var lines =
+      (["customer_id,transaction_id,signed_transaction,verify"]
+      + (0..<count).map { "c\($0),,\(1000 + $0),signature" } + ["d,1,,"])[...]
+    return ImportFile(preset: .plain, verifier: OneSignature()) { lines.popFirst().map { Array($0.utf8) } }.rows
+  }
+
   private func rows(_ count: Int) -> ImportRows {
     var lines = (["customer_id,transaction_id"] + (0..<count).map { "c\($0),\(1000 + $0)" })[...]
     return ImportFile(preset: .plain, verifier: NoSignatures()) { lines.popFirst().map { Array($0.utf8) } }.rows
   }
 
-  private func run(_ servers: Servers, _ count: Int = 10, pace: Double = 1e6) -> ImportRun {
+  private func run(
+    _ servers: Servers, _ count: Int = 10, pace: Double = 1e6, over given: ImportRows? = nil,
+    signed: String? = nil
+  ) -> ImportRun {
     var dependencies = ImportRun.Dependencies(
       claim: { job in
         if servers.failures > 0 {
@@ -55,8 +73,9 @@ struct ImportRunTests {
       })
     dependencies.standing = { try servers.standing(servers) }
     dependencies.tell = { servers.told.append($0) }
+    dependencies.signedTransaction = { _ in signed }
     return ImportRun(
-      rows(count), ImportRun.Wish(publisherId: 7, round: 1, tells: false, pace: pace), dependencies)
+      given ?? rows(count), ImportRun.Wish(publisherId: 7, round: 1, tells: false, pace: pace), dependencies)
   }
 
   @Test func `each row is registered once, in silence and in bulk`() async throws {
@@ -89,6 +108,30 @@ struct ImportRunTests {
     #expect(try await run.run() == .cancelled)
     #expect(servers.looks >= 3 && (1...5).contains(servers.registered.count))
     #expect(Set(servers.registered.map(\.synchronizationId)) == servers.finalized)
+  }
+
+  @Test func `rows whose signatures are enough do not wait for Apple's budget`() async throws {
+    // One call in a thousand seconds: the first row may ask at once, and the next one would wait for a long time.
+    let servers = Servers()
+    let run = run(servers, pace: 0.001, over: signedRows(50), signed: "jws")
+    try await run.takeEarlier()
+    servers.standing = { servers in
+      servers.looks += 1
+      return servers.registered.count > 50 || servers.looks > 3 ? .yields : .ours
+    }
+    _ = try await run.run()
+    #expect(servers.registered.count == 51 && servers.registered.count { $0.signedTransaction == "jws" } == 50)
+
+    // A text that is gone costs a call.
+    let others = Servers()
+    let gone = self.run(others, pace: 0.001, over: signedRows(50))
+    try await gone.takeEarlier()
+    others.standing = { servers in
+      servers.looks += 1
+      return servers.looks > 2 ? .yields : .ours
+    }
+    #expect(try await gone.run() == .yielded)
+    #expect(others.registered.count == 1)
   }
 
   @Test func `a run yields at once, and the next one goes on`() async throws {
@@ -197,18 +240,25 @@ struct ImportRunTests {
   @Test(arguments: [1, 7, 1000]) func `a file is read in parts on another thread`(size: Int) async throws {
     let text = "customer_id,transaction_id,offer\na,1,\"x\ny\"\nc,x,\nd,3,"
     let file = try await ImportFeed.read(
-      .plain, NoSignatures(), ImportFile.Limits(), fetch: fetch(text, size))
+      .plain, NoSignatures(), ImportFile.Limits(), OfferCatalog([]), fetch: fetch(text, size))
     #expect(file.rows.map(\.claim.offerId?.text) == ["x\ny", nil] && file.rows.map(\.line) == [2, 5])
     #expect(file.problems.map(\.line) == [4])
   }
 
   @Test func `an error of the fetch ends the reading`() async throws {
     await #expect(throws: Servers.Away.self) {
-      _ = try await ImportFeed.read(.plain, NoSignatures(), ImportFile.Limits()) { place in
+      _ = try await ImportFeed.read(.plain, NoSignatures(), ImportFile.Limits(), OfferCatalog([])) { place in
         if place > 0 { throw Servers.Away() }
         return Array("customer_id,transaction_id\na,1\n".utf8)
       }
     }
+  }
+
+  @Test func `one JSON array of any length is a problem of the file, and not a failure`() async throws {
+    let array = "[" + String(repeating: "{},", count: 3 << 20)
+    let file = try await ImportFeed.read(
+      .plain, NoSignatures(), ImportFile.Limits(), OfferCatalog([]), fetch: fetch(array, 1 << 20))
+    #expect(file.problems.map(\.cause) == ["the file is one JSON array"] && file.rows.isEmpty)
   }
 
   @Test func `lines from a place on, without one that may be cut`() async throws {

@@ -34,7 +34,8 @@ struct UploadedImportRunTests {
   }
 
   @Test func aMistakeInTheFileIsToldAsItIs() {
-    let long = LineSplitter.TooLong(most: 7)
+    let long = LineSplitter.TooLong(most: 7, line: 3, beginning: [])
+    #expect(long.description.hasPrefix("line 3: is longer than 7 bytes; "))
     #expect(UploadedImportRun.lastingCause(of: long) == long.description)
     #expect(UploadedImportRun.lastingCause(of: CancellationError()) == nil)
   }

@@ -1,4 +1,5 @@
 import Glibc
+import Import
 
 /// Standard input or a file, read line by line or at once.
 final class LineInput {
@@ -7,12 +8,16 @@ final class LineInput {
 
   /// Why ``next()`` returned `nil` before the end; otherwise `nil`.
   private(set) var failure: String?
+  /// The line that has ended the reading, if it was too long.
+  private(set) var tooLong: LineSplitter.TooLong?
 
   private let descriptor: Int32
   /// Called before waiting for more input: a caller that sends one line and waits for its answer must get it.
   var beforeReading: () -> Void = {}
   private var buffer: [UInt8] = []
   private var position = 0
+  /// The number of the next line, from 1.
+  private var number = 1
   private var isAtEnd = false
 
   /// Opens a file; `-` is standard input.
@@ -38,7 +43,7 @@ final class LineInput {
     var searched = position
     while true {
       if let end = buffer[searched...].firstIndex(of: 0x0a) {
-        defer { position = end + 1 }
+        defer { (position, number) = (end + 1, number + 1) }
         return Array(buffer[position..<end])
       }
       searched = buffer.count
@@ -48,6 +53,8 @@ final class LineInput {
       }
       guard buffer.count - position <= Self.maxLine else {
         failure = "a line is longer than \(Self.maxLine) bytes"
+        tooLong = LineSplitter.TooLong(
+          most: Self.maxLine, line: number, beginning: Array(buffer.dropFirst(position).prefix(LineSplitter.beginning)))
         return nil
       }
       searched -= position

@@ -15,6 +15,18 @@ extension CommitState {
     setSandbox(until: wish.endsAt, for: wish.customer, publisher, traceparent)
   }
 
+  /// Brings a customer's override from another fleet, as it is there. The limits count.
+  ///
+  /// - Parameter isTold: whether the entitlements that it changes are told. If not, they count as told.
+  /// - Throws: ``SandboxOverrideRefusal``, and then nothing has changed.
+  public mutating func bringSandbox(
+    _ wish: SandboxOverride, isTold: Bool, limits: SandboxOverrideLimits, publisher: Publisher
+  ) throws(SandboxOverrideRefusal) {
+    silence = isTold ? .none : .all
+    defer { silence = .none }
+    try allowSandbox(wish, limits: limits, publisher: publisher, traceparent: nil)
+  }
+
   /// Ends a customer's override before its time, and tells the entitlements that change.
   ///
   /// - Returns: the override as it is now; `nil` if it is over. Then nothing changes.

@@ -67,27 +67,76 @@ public struct SandboxOverrides {
       var state = found.state
       guard publisher.customers == .open || state.customers[wish.customer]?.isKnown == true else { return nil }
       try state.allowSandbox(wish, limits: limits, publisher: publisher, traceparent: traceparent)
-      if present == nil {
-        // The last lock, and held for one trip only.
-        let rows = try await transaction.query([
-          PostgresQuery(.lockOverrides, [.int64(AdvisoryLock.key("sandbox access of \(publisher.id)"))]),
-          PostgresQuery(.countOverrides, [.int64(publisher.id), .id(wish.customer.id)]),
-        ])
-        guard try rows[1].first?.int64("count") ?? 0 < Int64(limits.customers) else {
-          throw SandboxOverrideRefusal.tooMany
-        }
-      }
-      var set = wish
-      set.setBy = entry.column
-      _ = try await transaction.commit(
-        Self.writing(state, publisher) + [
-          PostgresQuery(
-            SandboxOverrideRow.put, SandboxOverrideRow.table.parameters([SandboxOverrideRow(override: set)])),
-          AuditEntry.insert([entry]),
-        ])
+      if present == nil { try await Self.requirePlace(for: wish.customer, limits, transaction) }
+      let set = try await Self.commit(wish, state, publisher, entry, transaction)
       return Made(override: set, change: present == nil ? .begun : .replaced, events: state.changes.events)
     }
     return made.map { Answer($0.override, $0.change, $0.events) }
+  }
+
+  /// Brings a customer's override from another fleet. What stands here stays: the same one, whatever became of it
+  /// since, and another one that is in force or was set later.
+  ///
+  /// - Parameters:
+  ///   - wish: as it is there.
+  ///   - isTold: whether the entitlements that it changes are told.
+  ///   - publisher: the customer's, with its present rules.
+  ///   - person: who runs the import; `nil` for a publisher's token.
+  ///   - now: milliseconds since 1970.
+  /// - Returns: the override that stands now. If it is another one, the change is ``Change/nothing``.
+  /// - Throws: `SandboxOverrideRefusal` besides, and then nothing has changed.
+  public func bring(
+    _ wish: SandboxOverride, isTold: Bool, publisher: Publisher,
+    limits: SandboxOverrideLimits = SandboxOverrideLimits(), by person: String? = nil, now: Int64
+  ) async throws -> Answer {
+    let entry = AuditEntry.sandboxAccess("customer.sandboxAccessSet", wish, by: person)
+    let reading = CustomerReading(customer: wish.customer)
+    let made = try await postgres.repeatingConflicts { transaction -> Made in
+      let found = try reading.read(try await transaction.query(reading.queries), now: now)
+      if let known = found.override,
+        known.isSameWish(as: wish) || known.state(at: now) == .open || known.setAt >= wish.setAt
+      {
+        return Made(override: known)
+      }
+      var state = found.state
+      try state.bringSandbox(wish, isTold: isTold, limits: limits, publisher: publisher)
+      try await Self.requirePlace(for: wish.customer, limits, transaction)
+      var brought = wish
+      brought.setAt = min(wish.setAt, now)
+      let set = try await Self.commit(brought, state, publisher, entry, transaction)
+      return Made(override: set, change: .begun, events: state.changes.events)
+    }
+    return Answer(made.override, made.change, made.events)
+  }
+
+  /// Refuses one more customer, if the publisher has as many with an override as it may have. The lock is the last one,
+  /// and held for one trip only.
+  private static func requirePlace(
+    for customer: CustomerKey, _ limits: SandboxOverrideLimits, _ transaction: PostgresTransaction
+  ) async throws {
+    let rows = try await transaction.query([
+      PostgresQuery(.lockOverrides, [.int64(AdvisoryLock.key("sandbox access of \(customer.publisherId)"))]),
+      PostgresQuery(.countOverrides, [.int64(customer.publisherId), .id(customer.id)]),
+    ])
+    guard try rows[1].first?.int64("count") ?? 0 < Int64(limits.customers) else {
+      throw SandboxOverrideRefusal.tooMany
+    }
+  }
+
+  /// Writes an override, with who sets it.
+  private static func commit(
+    _ wish: SandboxOverride, _ state: CommitState, _ publisher: Publisher, _ entry: AuditEntry,
+    _ transaction: PostgresTransaction
+  ) async throws -> SandboxOverride {
+    var set = wish
+    set.setBy = entry.column
+    _ = try await transaction.commit(
+      writing(state, publisher) + [
+        PostgresQuery(
+          SandboxOverrideRow.put, SandboxOverrideRow.table.parameters([SandboxOverrideRow(override: set)])),
+        AuditEntry.insert([entry]),
+      ])
+    return set
   }
 
   /// Ends a customer's override before its time. If it is over or withdrawn, nothing changes.

@@ -2,11 +2,11 @@ package import Domain
 package import EventLoop
 package import Import
 package import JSON
-import Ledger
+package import Ledger
 package import Postgres
 
-/// Brings what an export of Countersign has besides purchases: the customers whom the publisher has put, and the grants
-/// that are open. What stands in the ledger already stays as it is.
+/// Brings what an export of Countersign has besides purchases: the customers whom the publisher has put, the grants
+/// that are open, and sandbox access by hand. What stands in the ledger already stays as it is.
 @LoopActor
 package struct ImportBringing {
   /// What became of it.
@@ -16,7 +16,11 @@ package struct ImportBringing {
     package var grants = 0
     /// Grants whose end has come since the export.
     package var ended = 0
-    /// Customers and grants that the ledger cannot take.
+    /// Customers who have sandbox access by hand that is new to the ledger.
+    package var sandboxAccess = 0
+    /// Sandbox access whose end has come since the export.
+    package var endedSandboxAccess = 0
+    /// What the ledger cannot take: customers, grants and sandbox access.
     package var refused = 0
     /// Whether nothing is left to bring: nobody has ended the run.
     package var isWhole = true
@@ -27,6 +31,8 @@ package struct ImportBringing {
       json.member("broughtGrants", Int64(grants))
       json.member("endedGrants", Int64(ended))
       json.member("refused", Int64(refused))
+      json.member("broughtSandboxAccess", Int64(sandboxAccess))
+      json.member("endedSandboxAccess", Int64(endedSandboxAccess))
     }
   }
 
@@ -44,6 +50,8 @@ package struct ImportBringing {
   let tell: @LoopActor (Int) -> Void
   /// Learns of a line that the ledger cannot take: its number, what it is, and why.
   let refused: @LoopActor (Int, String, String) -> Void
+  /// Takes the events of a commit.
+  let publish: @LoopActor (consuming Told) -> Void
   /// Whether the run may go on.
   let standing: @LoopActor () throws -> ImportRun.Standing
 
@@ -51,36 +59,64 @@ package struct ImportBringing {
     _ publisher: Publisher, isTold: Bool, by person: String?, _ postgres: PostgresClient,
     nextLine: @escaping @LoopActor () async throws -> [UInt8]?, tell: @escaping @LoopActor (Int) -> Void,
     refused: @escaping @LoopActor (Int, String, String) -> Void,
+    publish: @escaping @LoopActor (consuming Told) -> Void,
     standing: @escaping @LoopActor () throws -> ImportRun.Standing = { .ours }
   ) {
     (self.publisher, self.isTold, self.person, self.postgres) = (publisher, isTold, person, postgres)
-    (self.nextLine, self.tell, self.refused, self.standing) = (nextLine, tell, refused, standing)
+    (self.nextLine, self.tell, self.refused) = (nextLine, tell, refused)
+    (self.publish, self.standing) = (publish, standing)
   }
 
-  /// Brings the customers, and then the grants.
+  /// Brings the customers, then the grants, and then the sandbox access: the purchases from the sandbox come after it.
   ///
   /// - Returns: what became of it. If the run may not go on, it is not whole.
   /// - Throws: the errors of the file and of the standing; `PostgresError`. Whoever runs it again, goes on.
   package func bring(_ exported: ImportFile.Exported) async throws -> Summary {
     var summary = Summary()
     if exported.customers > 0 { try await bringCustomers(&summary) }
+    if summary.isWhole { try await bringGrants(exported, &summary) }
+    if summary.isWhole { try await bringSandboxAccess(exported, &summary) }
+    return summary
+  }
+
+  private func bringGrants(_ exported: ImportFile.Exported, _ summary: inout Summary) async throws {
     let grants = Grants(postgres)
-    guard summary.isWhole else { return summary }
     for one in exported.grants.values.sorted(by: { $0.line < $1.line }) {
-      guard try mayGoOn(&summary) else { break }
+      guard try mayGoOn(&summary) else { return }
       let grant = one.grant(of: publisher.id)
       do {
         let answer = try await grants.bring(
           grant, isTold: isTold, publisher: publisher, by: person, now: unixMilliseconds())
         if answer.isNew { summary.grants += 1 }
-        answer.takeTold().leaveInOutbox()
+        publish(answer.takeTold())
       } catch GrantRefusal.alreadyOver {
         summary.ended += 1
       } catch let refusal as GrantRefusal {
         refuse(one.line, "grant \(grant.id)", Self.cause(of: refusal, grant), &summary)
       }
     }
-    return summary
+  }
+
+  private func bringSandboxAccess(_ exported: ImportFile.Exported, _ summary: inout Summary) async throws {
+    let overrides = SandboxOverrides(postgres)
+    for one in exported.sandboxAccess.values.sorted(by: { $0.line < $1.line }) {
+      guard try mayGoOn(&summary) else { return }
+      let wish = one.override(of: publisher.id)
+      do {
+        let answer = try await overrides.bring(
+          wish, isTold: isTold, publisher: publisher, by: person, now: unixMilliseconds())
+        if answer.change != .nothing {
+          summary.sandboxAccess += 1
+        } else if !answer.override.isSameWish(as: wish) {
+          refuse(one.line, "sandbox access", "the customer has another one here", &summary)
+        }
+        publish(answer.takeTold())
+      } catch SandboxOverrideRefusal.alreadyOver {
+        summary.endedSandboxAccess += 1
+      } catch let refusal as SandboxOverrideRefusal {
+        refuse(one.line, "sandbox access", Self.cause(of: refusal), &summary)
+      }
+    }
   }
 
   private func bringCustomers(_ summary: inout Summary) async throws {
@@ -111,6 +147,15 @@ package struct ImportBringing {
   private func refuse(_ line: Int, _ what: String, _ cause: String, _ summary: inout Summary) {
     summary.refused += 1
     refused(line, what, cause)
+  }
+
+  private static func cause(of refusal: SandboxOverrideRefusal) -> String {
+    let limits = SandboxOverrideLimits()
+    return switch refusal {
+    case .alreadyOver: "it has ended"
+    case .tooLong: "it ends more than \(limits.longestDays) days from now"
+    case .tooMany: "\(limits.customers) customers of the publisher have sandbox access by hand (LIM0014)"
+    }
   }
 
   private static func cause(of refusal: GrantRefusal, _ grant: Grant) -> String {

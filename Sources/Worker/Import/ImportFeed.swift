@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Glibc
 import Import
@@ -27,22 +28,26 @@ final class ImportFeed: @unchecked Sendable {
 
   /// Reads a file.
   ///
-  /// - Parameter fetch: fetches the bytes from a place on, as many as it likes; `nil` at the end.
-  /// - Throws: the errors of the fetch; `LineSplitter.TooLong`.
+  /// - Parameters:
+  ///   - offers: the publisher's.
+  ///   - fetch: fetches the bytes from a place on, as many as it likes; `nil` at the end.
+  /// - Throws: the errors of the fetch. A line that is too long is a problem of the file.
   @LoopActor
   static func read(
-    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, fetch: @escaping Fetch
+    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog,
+    fetch: @escaping Fetch
   ) async throws -> ImportFile {
     let feed = ImportFeed(fetch)
-    return try await EventLoop.offload { try feed.file(preset, verifier, limits) }
+    return try await EventLoop.offload { try feed.file(preset, verifier, limits, offers) }
   }
 
   private func file(
-    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits
+    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog
   ) throws -> ImportFile {
     var (lines, place, isAtEnd) = (LineSplitter(), Int64(0), false)
     var failure: (any Error)?
-    let file = ImportFile(preset: preset, verifier: verifier, limits: limits) {
+    let file = ImportFile(preset: preset, verifier: verifier, limits: limits, offers: offers) {
+      () throws(ImportProblem) -> [UInt8]? in
       while failure == nil {
         if let line = lines.next() { return line }
         if isAtEnd { return lines.rest() }
@@ -53,6 +58,8 @@ final class ImportFeed: @unchecked Sendable {
           }
           place += Int64(bytes.count)
           try lines.take(bytes)
+        } catch let error as LineSplitter.TooLong {
+          throw error.problem
         } catch {
           failure = error
         }

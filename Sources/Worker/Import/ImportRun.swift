@@ -53,7 +53,7 @@ package final class ImportRun {
     package var publisherId: Int64
     package var round: Int
     package var tells: Bool
-    /// Rows in a second.
+    /// Rows in a second, besides those whose signed transactions are enough.
     package var pace: Double
 
     package init(publisherId: Int64, round: Int, tells: Bool, pace: Double) {
@@ -157,7 +157,10 @@ package final class ImportRun {
           !turns.isEmpty
         {
           allowed -= Double(turns.count)
-          guard try await register(turns) else { break }
+          let registrations = try await register(turns)
+          // Apple is not asked about them, so the pace is not for them.
+          allowed += Double(registrations.count { $0 == .signed })
+          if registrations.contains(.limited) { break }
         }
         try await takeFinalized(at: now)
         if standing == .cancelled, queue.openIds.isEmpty { return .cancelled }
@@ -191,22 +194,30 @@ package final class ImportRun {
   /// milliseconds in all: one after the other, they would be a few hundred a second.
   private static let atOnce = 128
 
+  /// What a registration means for the next ones.
+  private enum Registration {
+    /// Apple is asked about the row.
+    case asking
+    /// The row's signed transaction is enough.
+    case signed
+    /// A limit is reached, and the next ones must wait.
+    case limited
+  }
+
   /// Registers some rows at once.
   ///
-  /// - Returns: whether the next ones may follow at once.
   /// - Throws: the first error of a server, once all have ended.
-  private func register(_ turns: [ImportQueue.Turn]) async throws -> Bool {
+  private func register(_ turns: [ImportQueue.Turn]) async throws -> [Registration] {
     let registrations = turns.map { turn in Task.immediate { @LoopActor in try await register(turn) } }
-    var results: [Result<Bool, any Error>] = []
+    var results: [Result<Registration, any Error>] = []
     for one in registrations { results.append(await one.result) }
-    return try results.map { try $0.get() }.allSatisfy { $0 }
+    return try results.map { try $0.get() }
   }
 
   /// Registers a row.
   ///
-  /// - Returns: whether the next one may follow at once.
   /// - Throws: the error of a server; the row then waits again.
-  private func register(_ turn: ImportQueue.Turn) async throws -> Bool {
+  private func register(_ turn: ImportQueue.Turn) async throws -> Registration {
     let row = turn.row
     // After a failure the row waits again. What was claimed is under way: the sweep enqueues it.
     var answer = ImportQueue.Answer.later
@@ -228,10 +239,10 @@ package final class ImportRun {
       answer = .open
     case .replayed: answer = .open
     case .held: answer = .held
-    case .limited: return false
+    case .limited: return .limited
     case .unknownCustomer, .unknownId, .idInUse:
       throw Stopped(description: "line \(row.line): its synchronization \(job.synchronizationId) is another's")
     }
-    return true
+    return job.signedTransaction == nil ? .asking : .signed
   }
 }

@@ -8,6 +8,15 @@ import Ledger
 import Observability
 import Service
 
+/// A run of an import that a worker has taken.
+@LoopActor
+protocol TakenImport: AnyObject {
+  /// Runs to an end.
+  func run() async -> UploadedImportRun.Ending
+  /// Lets the run end soon: the role stops.
+  func close()
+}
+
 /// Runs the imports that publishers have uploaded over HTTP: takes those that are due from the ledger, and lets each
 /// run beside the worker's jobs.
 @LoopActor
@@ -19,19 +28,19 @@ final class ImportRuns: RoleService {
     /// Takes a due import of some publishers out of the ledger, for a run with a name.
     let takeDue: @LoopActor ([Int64], String) async throws -> UploadedImport?
     /// Makes the run of an import.
-    let make: @LoopActor (UploadedImport, String, Publisher) throws -> UploadedImportRun
+    let make: @LoopActor (UploadedImport, String, Publisher) throws -> any TakenImport
     /// Whether the servers can be asked.
     let isReady: @LoopActor () -> Bool
   }
 
   private static let interval = Duration.seconds(2)
   /// The most imports that one worker runs at once: each keeps its rows in memory.
-  private static let mostAtOnce = 2
+  static let mostAtOnce = 2
 
   private let dependencies: Dependencies
   private let ended: Counter
   private let runs = RunningTasks()
-  private var running: [ObjectIdentifier: UploadedImportRun] = [:]
+  private var running: [ObjectIdentifier: any TakenImport] = [:]
   private lazy var looks = Chore(
     every: Self.interval,
     isReady: { [weak self] in
@@ -78,7 +87,7 @@ final class ImportRuns: RoleService {
     }
   }
 
-  private func begin(_ run: UploadedImportRun, _ due: UploadedImport) {
+  private func begin(_ run: any TakenImport, _ due: UploadedImport) {
     running[ObjectIdentifier(run)] = run
     runs.start { [self] in
       let ending = await run.run()
@@ -102,7 +111,8 @@ extension ImportRuns.Dependencies {
     let (context, ledger, redis) = (parts.context, parts.ledger, parts.redis)
     let run = UploadedImportRun.Dependencies(
       context: context, claims: TransactionClaims(redis.client, prefix: context.settings.redis.prefix),
-      queue: parts.publisher, topology: parts.topology, verifier: verifier, rows: parts.rows)
+      queue: parts.publisher, topology: parts.topology, verifier: verifier, rows: parts.rows,
+      publish: { [outlet = parts.outlet] in outlet.publish($0) })
     let work = ImportWork(ledger.postgres)
     self.init(
       context: context, takeDue: { try await work.takeDue(of: $0, as: $1) },

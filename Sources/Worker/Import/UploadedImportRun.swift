@@ -16,7 +16,7 @@ import Service
 /// One worker's run of an import over HTTP: it reads the file from the ledger, registers the rows, and writes the
 /// report there. If it ends early, the next run goes on: the ledger knows which rows have a result.
 @LoopActor
-final class UploadedImportRun {
+final class UploadedImportRun: TakenImport {
   /// What became of a run; a label of a metric.
   enum Ending: String, CaseIterable {
     case checked, finished, cancelled, failed
@@ -40,6 +40,8 @@ final class UploadedImportRun {
     /// Makes the verifier of a publisher's signed texts.
     let verifier: @LoopActor (Publisher) throws -> any ImportVerifier
     let rows: SuspectRows
+    /// Publishes the events of what an export brings.
+    let publish: @LoopActor (consuming Told) -> Void
   }
 
   /// The role stops while the file is read.
@@ -162,7 +164,7 @@ final class UploadedImportRun {
     guard let file = try await file() else { return .unfinished }
     let settings = dependencies.context.settings.appStore
     let plan = ImportPlan(
-      rows: file.rows.count,
+      file,
       callsPerSecond: AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * settings.budgetScale,
       share: Double(one.wish.sharePerMille) / 1000)
     hold.progress.rows = Int64(file.rows.count)
@@ -186,7 +188,9 @@ final class UploadedImportRun {
     let limits = ImportFile.Limits(
       rows: UploadedImport.mostRows, problems: UploadedImport.mostProblems, bytes: UploadedImport.mostRowBytes)
     return try await guarded {
-      try await ImportFeed.read(one.wish.preset, verifier, limits) { [self] in try await bytes(at: $0) }
+      try await ImportFeed.read(one.wish.preset, verifier, limits, publisher.offers) { [self] in
+        try await bytes(at: $0)
+      }
     }
   }
 
@@ -258,7 +262,8 @@ final class UploadedImportRun {
     var first: (line: Int, cause: String)?
     let bringing = ImportBringing(
       publisher, isTold: one.wish.tells, by: nil, postgres, nextLine: { try await lines.next() }, tell: { _ in },
-      refused: { line, _, cause in first = first ?? (line, cause) }, standing: { [hold] in try hold.standing() })
+      refused: { line, _, cause in first = first ?? (line, cause) }, publish: dependencies.publish,
+      standing: { [hold] in try hold.standing() })
     let brought = try await AuditEntry.$requestToken.withValue(one.token) { try await bringing.bring(file.exported) }
     if let first {
       log.info(
@@ -287,13 +292,18 @@ final class UploadedImportRun {
   ) async throws {
     try await work.beginReport(of: one, as: name)
     var place: Int64 = 0
-    var summary = try await ImportReportWriting(publisher.id, round: Int(one.wish.round), postgres)
-      .write(file.rows) { [self] lines in
+    var summary = try await ImportReportWriting(publisher, round: Int(one.wish.round), postgres)
+      .write(file.rows, file.leftOut) { [self] lines in
         try await work.addReport(of: one, as: name, at: place, lines)
         place += Int64(lines.count)
       }
     summary.earlier = Int(hold.progress.earlier ?? 0)
-    let (written, done) = (Self.written(summary, brought), Int64(summary.rows))
+    let done = Int64(summary.rows)
+    let written = JSONWriter.object { json in
+      summary.write(to: &json)
+      brought?.write(to: &json)
+      file.writeCounts(to: &json)
+    }
     let (rows, earlier) = (Int64(file.rows.count), hold.progress.earlier)
     try await note(ending == .finished ? .finished : .cancelled) { row in
       row.summary = written
@@ -301,15 +311,6 @@ final class UploadedImportRun {
       row.progress.done = ending == .finished ? rows : done
       row.progress.earlier = row.progress.earlier ?? earlier
       row.progress.rowsPerMinute = 0
-    }
-  }
-
-  private static func written(_ summary: ImportSummary, _ brought: ImportBringing.Summary?) -> [UInt8] {
-    JSONWriter.object { json in
-      summary.write(to: &json)
-      brought?.write(to: &json)
-      let counts = summary.results.sorted { $0.key < $1.key }.map { ($0.key, Array(String($0.value).utf8)) }
-      json.member("results", json: JSONWriter.object(counts))
     }
   }
 }

@@ -64,6 +64,28 @@ struct CommitSandboxTests {
     }
   }
 
+  @Test func `one that is brought tells only if the import tells, and has the limits`() throws {
+    let limits = SandboxOverrideLimits(longestDays: 90)
+    for isTold in [false, true] {
+      var commit = TestCommit([], ["me": record(owning: owned())])
+      let publisher = try #require(commit.publisher)
+      try commit.state.bringSandbox(override(until: 20), isTold: isTold, limits: limits, publisher: publisher)
+      #expect(try changes(commit) == (isTold ? [ToldChange("me", 5, "S1", "sandboxAccess", nil, true)] : []))
+      // What is not told counts as told.
+      #expect(commit["me"].told == [told(until: 20)] && commit["me"].sandboxUntil == T.at(20))
+      // What comes after is told again.
+      let withdrawn = commit.state.withdrawSandbox(override(until: 20), publisher: publisher, traceparent: nil)
+      #expect(withdrawn != nil && commit.state.changes.events.count == (isTold ? 2 : 1))
+      var other = TestCommit([], ["me": record(owning: owned())])
+      for (end, refusal) in [(9.0, SandboxOverrideRefusal.alreadyOver), (101, .tooLong)] {
+        #expect(throws: refusal) {
+          try other.state.bringSandbox(override(until: end), isTold: isTold, limits: limits, publisher: publisher)
+        }
+      }
+      #expect(other["me"].sandboxUntil == nil && other.state.changes.events.isEmpty)
+    }
+  }
+
   @Test func `withdrawing ends the access, once`() throws {
     var commit = TestCommit([], ["me": record(told(until: 20), until: 20, owning: owned())])
     let publisher = try #require(commit.publisher)

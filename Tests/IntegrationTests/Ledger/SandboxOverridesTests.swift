@@ -126,6 +126,63 @@ struct SandboxOverridesTests {
     }
   }
 
+  private func bring(
+    _ ledger: Given, _ wish: SandboxOverride, isTold: Bool = false, customers: Int = 100, at now: Int64 = Given.now
+  ) async throws -> Done? {
+    taken(
+      try await SandboxOverrides(ledger.postgres).bring(
+        wish, isTold: isTold, publisher: Self.publisher(), limits: SandboxOverrideLimits(customers: customers),
+        by: "kim", now: now))
+  }
+
+  @Test func `one from another fleet comes in silence, and what stands here stays`() async throws {
+    try await Given.with { ledger in
+      #expect(try await buy(ledger).code == .sandboxNotAllowed)
+      let before = try await ledger.number("SELECT count(*) FROM events")
+      let wish = Self.wish(note: "about Ann", at: Given.now - 9)
+      let first = try #require(try await bring(ledger, wish))
+      #expect(first.change == .begun && first.events == [] && first.override.setBy == "operator:kim")
+      #expect(first.override.setAt == Given.now - 9)
+      #expect(try await hasAccess(ledger))
+      #expect(try await ledger.number("SELECT count(*) FROM events") == before)
+      #expect(try await bring(ledger, wish) == Done(override: first.override, change: .nothing, events: []))
+      // Another one, also a later one, does not take its place.
+      let other = Self.wish(at: Given.now + 9, until: Given.now + 9 * Given.day)
+      #expect(try await bring(ledger, other)?.override == first.override)
+      // Withdrawn here, it does not come back, and neither does an earlier one.
+      let withdrawn = try #require(try await withdraw(ledger))
+      #expect(try await bring(ledger, wish)?.override == withdrawn.override)
+      let earlier = Self.wish(at: Given.now - 20, until: Given.now + 2 * Given.day)
+      #expect(try await bring(ledger, earlier) == Done(override: withdrawn.override, change: .nothing, events: []))
+      #expect(try await !hasAccess(ledger))
+      #expect(
+        try await ledger.texts(
+          "SELECT actor || ' ' || action FROM audit WHERE action LIKE 'customer.sandbox%' ORDER BY id") == [
+            "operator:kim customer.sandboxAccessSet", "publisher customer.sandboxAccessWithdrawn",
+          ])
+      // A later one begins, and is told if the import tells.
+      let told = try #require(try await bring(ledger, other, isTold: true, at: Given.now + 10))
+      #expect(told.change == .begun && causes(told.events) == ["sandboxAccess"])
+    }
+  }
+
+  @Test func `the limits hold for what is brought`() async throws {
+    try await Given.with { ledger in
+      for name in ["ben", "eve"] {
+        _ = try await bring(ledger, Self.wish(for: CustomerKey(publisherId: 7, id: CustomerId(name))), customers: 2)
+      }
+      await #expect(throws: SandboxOverrideRefusal.tooMany) { _ = try await bring(ledger, Self.wish(), customers: 2) }
+      await #expect(throws: SandboxOverrideRefusal.tooLong) {
+        _ = try await bring(ledger, Self.wish(until: Given.now + 91 * Given.day))
+      }
+      await #expect(throws: SandboxOverrideRefusal.alreadyOver) {
+        _ = try await bring(ledger, Self.wish(until: Given.now - 1))
+      }
+      #expect(try await ledger.number("SELECT count(*) FROM sandbox_access") == 2)
+      #expect(try await ledger.number("SELECT count(*) FROM audit") == 2)
+    }
+  }
+
   @Test func `a publisher that puts its customers first allows it for no stranger`() async throws {
     try await Given.with { ledger in
       #expect(try await put(ledger, Self.wish(), SandboxOverrideLimits(), Self.publisher(.registered)) == nil)

@@ -45,10 +45,10 @@ struct ImportCommand {
       return 2
     }
     do {
-      let file = try options.source.read(evidence)
+      let file = try options.source.read(evidence, offers: publisher.offers)
       let rate =
         AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) * configuration.settings.appStore.budgetScale
-      let plan = ImportPlan(rows: file.rows.count, callsPerSecond: rate, share: options.share)
+      let plan = ImportPlan(file, callsPerSecond: rate, share: options.share)
       return await ImportCommand(
         options: options, configuration: configuration, publisher: publisher, file: file, plan: plan
       ).run()
@@ -120,8 +120,8 @@ struct ImportCommand {
     try await run.takeEarlier()
     progress.before = run.earlier
     _ = try await run.run()
-    var summary = try await ImportReportWriting(options.source.publisher, round: options.round, postgres)
-      .write(file.rows) { try report.write($0) }
+    var summary = try await ImportReportWriting(publisher, round: options.round, postgres)
+      .write(file.rows, file.leftOut) { try report.write($0) }
     summary.earlier = run.earlier
     return summary
   }
@@ -152,7 +152,9 @@ struct ImportCommand {
         }
         return nil
       }, tell: { progress.tell(done: $0) },
-      refused: { line, what, cause in complain("line \(line): \(what) is left out: \(cause)") }
+      refused: { line, what, cause in complain("line \(line): \(what) is left out: \(cause)") },
+      // A command has no outlet: the sweep of a worker publishes.
+      publish: { $0.leaveInOutbox() }
     ).bring(file.exported)
   }
 
@@ -171,10 +173,11 @@ struct ImportCommand {
     complain(
       "\(summary.rows) rows are imported: \(summary.withAccess) give access, \(summary.conflicts) belong to another "
         + "customer, \(summary.different) differ from the file")
+    if file.leftOut.count > 0 { complain(leftOutCounts) }
     if summary.forgotten > 0 {
       complain(
         "\(summary.forgotten) more rows are imported, but the ledger has deleted their results because of their age "
-          + "(worker.statusRetentionSeconds), so the report lacks them")
+          + "(worker.statusRetentionSeconds), so the report says that they are missing")
     }
     if summary.earlier > 0, options.tells {
       complain(
@@ -185,6 +188,15 @@ struct ImportCommand {
     }
   }
 
+  private var leftOutCounts: String {
+    var counts = [
+      "\(file.repeated) rows repeat others", "\(file.otherStores) are of other stores",
+      "\(file.problemCount) are skipped, because they cannot work",
+    ]
+    if options.source.preset == .countersign { counts.append("\(file.exported.unowned) purchases have no owner") }
+    return "not imported: " + counts.joined(separator: ", ")
+  }
+
   private func tell(_ brought: ImportBringing.Summary) {
     if options.source.isJSON {
       return complain(jsonLine { brought.write(to: &$0) })
@@ -192,6 +204,19 @@ struct ImportCommand {
     complain(
       "\(brought.customers) customers and \(brought.grants) grants are brought; \(brought.ended) grants have ended, "
         + "\(brought.refused) things are left out")
+    if !file.exported.sandboxAccess.isEmpty {
+      complain(
+        "\(brought.sandboxAccess) customers get sandbox access by hand; "
+          + "that of \(brought.endedSandboxAccess) has ended")
+    }
+    if let text = grantsOverLimit { complain(text) }
+  }
+
+  private var grantsOverLimit: String? {
+    let count = file.exported.grantsOverLimit
+    return count == 0
+      ? nil
+      : "\(count) grants are left out, because their customers have \(Grant.mostOpenOfCustomer) open grants before them"
   }
 
   // MARK: The plan
@@ -219,8 +244,13 @@ struct ImportCommand {
       say(
         "\(file.exported.customers) customers and \(file.exported.grants.count) grants to bring; "
           + "\(file.exported.unowned) purchases have no owner")
+      if !file.exported.sandboxAccess.isEmpty {
+        say("\(file.exported.sandboxAccess.count) customers with sandbox access by hand to bring")
+      }
+      if let text = grantsOverLimit { say(text) }
     }
     say("\(file.problems.count) rows cannot work")
+    if plan.signed > 0 { say("\(plan.signed) purchases need no call, because their signatures are enough") }
     say(
       "\(plan.fewestCalls) to \(plan.mostCalls) calls to Apple, at \(options.share) of the budget about "
         + "\(ImportProgress.time(plan.seconds))")

@@ -1,3 +1,4 @@
+import Domain
 import Glibc
 import Import
 
@@ -45,13 +46,21 @@ struct VendorFileOptions: Equatable {
 
   /// Reads the file line by line.
   ///
+  /// - Parameter offers: the publisher's; `nil` if nobody gives the file's grants.
   /// - Throws: ``Unreadable``.
-  func read(_ verifier: ImportEvidence) throws -> ImportFile {
+  func read(_ verifier: ImportEvidence, offers: OfferCatalog? = nil) throws -> ImportFile {
     guard let input = LineInput(file: file) else {
       throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
     }
-    let found = ImportFile(preset: preset, verifier: verifier) { input.next() }
-    if let failure = input.failure { throw Unreadable(description: "cannot read \(file): \(failure)") }
+    let found = ImportFile(preset: preset, verifier: verifier, offers: offers) {
+      () throws(ImportProblem) -> [UInt8]? in
+      if let line = input.next() { return line }
+      if let long = input.tooLong { throw long.problem }
+      return nil
+    }
+    if let failure = input.failure, input.tooLong == nil {
+      throw Unreadable(description: "cannot read \(file): \(failure)")
+    }
     return found
   }
 }
