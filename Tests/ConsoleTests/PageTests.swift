@@ -274,31 +274,30 @@ struct PageTests {
   @Test func `a list that is cut says so`() throws {
     let view = try Self.view()
     let purchase = AnsweredPurchases.purchase(AnsweredPurchases.transaction())
-    func customer(_ purchases: Int, hasMore: Bool) -> String {
+    func customer(_ purchases: Int, hasMore: Bool) -> CustomerPage {
       CustomerPage(
         view: view, customer: CustomerKey(publisherId: 7, id: "42"), rules: Self.rules(),
         holdings: CustomerPurchases(isKnown: true, version: 3, purchases: [purchase], grants: []),
         purchases: Array(repeating: purchase, count: purchases),
-        timeline: ConsoleTimeline.Reading(moments: [Self.moment("told")], hasMore: hasMore)
-      ).html
+        timeline: ConsoleTimeline.Reading(moments: [Self.moment("told")], hasMore: hasMore))
     }
     let older = "Older ones are not shown."
-    #expect(!customer(50, hasMore: false).contains(older))
-    #expect(customer(51, hasMore: false).ranges(of: older).count == 1)
-    #expect(customer(51, hasMore: true).ranges(of: older).count == 2)
-    #expect(customer(51, hasMore: false).ranges(of: "/transfer\"").count == 50)
-    func page(_ count: Int) -> String {
+    #expect(!customer(50, hasMore: false).html.contains(older))
+    #expect(customer(51, hasMore: false).html.ranges(of: older).count == 1)
+    #expect(customer(51, hasMore: true).html.ranges(of: older).count == 2)
+    #expect(customer(51, hasMore: false).html.ranges(of: "/transfer\"").count == 50)
+    func page(_ count: Int) -> PurchasePage {
       let piece = ConsoleEvidence(
         kind: "transaction", source: "client", signedAt: 0, receivedAt: 0, payload: [], header: "aGVhZA",
         signature: [1, 2])
       return PurchasePage(
         view: view, record: PurchaseRecord(purchase), rules: Self.rules(),
         notifications: Array(repeating: Self.moment("told"), count: count),
-        evidence: Array(repeating: piece, count: count)
-      ).html
+        evidence: Array(repeating: piece, count: count))
     }
-    #expect(!page(25).contains(older) && page(26).ranges(of: older).count == 2)
-    #expect(page(26).ranges(of: "As Apple signed it (JWS)").count == 25 && page(26).contains("aGVhZA..AQI"))
+    #expect(!page(25).html.contains(older) && page(26).html.ranges(of: older).count == 2)
+    let cut = page(26).html
+    #expect(cut.ranges(of: "As Apple signed it (JWS)").count == 25 && cut.contains("aGVhZA..AQI"))
   }
 
   @Test func `moments stand in order`() {
