@@ -1,6 +1,7 @@
 import Crypto
 import Domain
 import DomainSupport
+import HTTPServer
 import Ledger
 import Testing
 
