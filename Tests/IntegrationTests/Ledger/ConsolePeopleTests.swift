@@ -38,6 +38,8 @@ struct ConsolePeopleTests {
         answer.takeTold().leaveInOutbox()
       }
       try await ledger.register("100", for: "cid", as: "sync-3")
+      _ = try await ledger.texts(
+        "UPDATE ownerships SET began_at = began_at + interval '2 days' WHERE customer_id = 'cid'")
       // The entries have PostgreSQL's clock, and the periods the tests'.
       _ = try await ledger.postgres.run(
         PostgresQuery(.moveAudit, [.time(Given.now + Given.day), .time(Given.now)]))
