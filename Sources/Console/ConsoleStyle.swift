@@ -92,7 +92,8 @@ enum ConsoleStyle {
     .life { margin-top: 1.5rem; }
     .life svg { width: 100%; height: 44px; display: block; }
     .life rect.paid { fill: var(--good); opacity: .75; } .life rect.refunded { fill: var(--bad); }
-    .life rect.grace { fill: var(--warn); } .life line { stroke: var(--ink); stroke-width: 2; }
+    .life rect.grace { fill: var(--warn); } .life rect.retry { fill: var(--bad); opacity: .45; }
+    .life rect.owned { fill: var(--accent); } .life line { stroke: var(--ink); stroke-width: 2; }
     .ends { display: flex; justify-content: space-between; gap: 1rem; color: var(--soft); font-size: .82rem; }
     .legend { display: flex; flex-wrap: wrap; gap: 1rem; }
     .legend span::before {
@@ -100,6 +101,7 @@ enum ConsoleStyle {
       background: var(--good);
     }
     .legend .grace::before { background: var(--warn); } .legend .refunded::before { background: var(--bad); }
+    .legend .retry::before { background: var(--bad); opacity: .45; } .legend .owned::before { background: var(--accent); }
     .legend .now::before { background: var(--ink); width: 2px; border-radius: 0; vertical-align: -1px; }
     .sparks { display: grid; gap: .5rem; }
     .sparks div { display: grid; grid-template-columns: 4.5rem minmax(0, 24rem) auto; gap: .75rem; align-items: end; }

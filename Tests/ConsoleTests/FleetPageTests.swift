@@ -136,6 +136,41 @@ struct FleetPageTests {
     #expect(String(decoding: try Self.page(.operator, [Self.beat("gateway")]).json, as: UTF8.self).contains("host:7"))
   }
 
+  @Test func `the servers say how they are, also when they are well`() throws {
+    func up(_ label: String, _ value: Double) -> FleetBeat.Reading {
+      FleetBeat.Reading("countersign_connection_up", [label], value)
+    }
+    let beats = [
+      Self.beat("gateway", [up("ledger", 1), up("redis", 1), up("publish", 0), up("subscriber billing", 0)]),
+      Self.beat("worker", [up("ledger", 1), up("consume", 1)]),
+      Self.beat("notifier", silent: 60_000, [up("ledger", 0)]),
+    ]
+    let servers = FleetServers(ledgerBytes: 5 << 30, redisBytes: 3 << 20, redisLimit: 64 << 20)
+    let rows = servers.rows(beats)
+    #expect(rows.map(\.name) == ["Ledger", "Redis", "RabbitMQ"])
+    #expect(rows.map(\.up) == [2, 1, 1] && rows.map(\.all) == [2, 1, 2])
+    #expect(rows[0].holds == "5,120\u{a0}MiB" && rows[1].holds == "3\u{a0}MiB of 64\u{a0}MiB")
+    #expect(FleetServers().rows([]).map(\.holds) == [nil, nil, "see “What waits”"])
+    var page = try Self.page(.operator, beats)
+    page.servers = servers
+    #expect(page.html.contains("mark good\">2 of 2") && page.html.contains("mark bad\">1 of 2"))
+    #expect(String(decoding: page.json, as: UTF8.self).contains(#""connections":2,"connectionsUp":1"#))
+    var support = try Self.page(.support, beats)
+    support.servers = servers
+    #expect(!support.html.contains("5,120") && !String(decoding: support.json, as: UTF8.self).contains("5,120"))
+  }
+
+  @Test(
+    arguments: [
+      ("# Memory\r\nused_memory:1048576\r\nused_memory_rss:7\r\nmaxmemory:0\r\n", 1_048_576, nil),
+      ("used_memory:5\nmaxmemory:9", 5, 9), ("used_memory:x\nmaxmemory:-1", nil, nil), ("", nil, nil),
+      ("used_memory:99999999999999999999", nil, nil),
+    ] as [(String, Int64?, Int64?)])
+  func `Redis says what it uses`(info: String, used: Int64?, most: Int64?) {
+    let memory = FleetServers.memory(ofInfo: info)
+    #expect(memory.used == used && memory.most == most)
+  }
+
   @Test func `the page is loaded again on demand`() throws {
     #expect(try Self.page(live: true).isLive)
     #expect(try !Self.page().isLive)

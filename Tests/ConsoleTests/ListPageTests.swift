@@ -128,7 +128,7 @@ struct ListPageTests {
     for list in ConsoleList.allCases { #expect(page.contains("href=\"/c/\(list.rawValue)\""), "\(list)") }
     #expect(page.contains("<a href=\"/c/audit\" aria-current=\"page\">Audit</a>"))
     #expect(page.ranges(of: "aria-current").count == 1)
-    #expect(!Layout.message("x", try Self.view(), "x").contains("aria-current"))
+    #expect(!Layout.message("x", try Self.view(), "x", back: try Self.view().link([])).contains("aria-current"))
   }
 
   @Test func `an empty list says what to do, and a full one leads on`() throws {
@@ -207,6 +207,14 @@ struct ListPageTests {
       let page = Self.audit([Self.entry(action, "100", detail: "{\"environment\":\"Sandbox\"}")], view).html
       #expect(!page.contains("release there") && page.contains("environment Sandbox"), "\(action)")
     }
+    let released = Self.audit([Self.entry("purchase.released", "100", detail: "{\"environment\":\"Sandbox\"}")], view)
+    #expect(released.html.contains("href=\"/c/purchases/7/Sandbox/100\">transfer there</a>"))
+    for (action, words) in [("endpoint.disabled", "enable there"), ("endpoint.enabled", "disable there")] {
+      let page = Self.audit([Self.entry(action, "ep")], view).html
+      #expect(page.contains("href=\"/c/endpoints/7/ep\">\(words)</a>"), "\(action)")
+    }
+    let resent = Self.audit([Self.entry("event.resent", "ep")], view).html
+    #expect(resent.contains("href=\"/c/endpoints/7/ep\">ep</a>") && !resent.contains("there"))
     let request = Self.audit(
       [Self.entry("refundRequest.answered", "rfr_1", detail: "{\"transactionId\":\"101\"}")], view)
     #expect(request.html.contains("href=\"/c/find?q=101\">rfr_1</a>"))

@@ -42,6 +42,7 @@ struct PageTests {
     facts.price = 1990
     facts.appAccountToken = text
     facts.bundleId = BundleId(text)
+    facts.productId = ProductId(text)
     let purchase = AnsweredPurchases.purchase(
       facts, renewal: AnsweredPurchases.renewal(of: OriginalTransactionId(text)))
     return PurchasePage(
@@ -53,7 +54,8 @@ struct PageTests {
         ]), rules: rules(text), notifications: [moment(text)],
       evidence: [
         ConsoleEvidence(
-          kind: text, source: text, signedAt: now, receivedAt: now, payload: Array("{\"\(text)\":1}".utf8))
+          kind: text, source: text, signedAt: now, receivedAt: now, payload: Array("{\"\(text)\":1}".utf8),
+          header: text, signature: [1])
       ],
       requests: [
         RefundRequest(
@@ -67,6 +69,8 @@ struct PageTests {
     let view = try Self.view(name: Self.evil)
     var facts = AnsweredPurchases.transaction(TransactionId(Self.evil), of: OriginalTransactionId(Self.evil))
     facts.productId = "monthly"
+    var other = AnsweredPurchases.transaction("201", of: "200")
+    other.productId = ProductId(Self.evil)
     let grant = Grant(
       id: TestGrants.id(1), customer: CustomerKey(publisherId: 7, id: CustomerId(Self.evil)), offerId: "S1",
       reason: .support, note: Self.evil, createdAt: Self.now, endsAt: Self.now + 1)
@@ -85,8 +89,10 @@ struct PageTests {
           ),
         ]
       ).html,
-      Self.customerPage(Self.evil, view, purchases: [AnsweredPurchases.purchase(facts)], grants: [grant]).html,
-      Self.purchasePage(Self.evil, view).html, Layout.message(Self.evil, view, Self.evil),
+      Self.customerPage(
+        Self.evil, view, purchases: [facts, other].map { AnsweredPurchases.purchase($0) }, grants: [grant]
+      ).html, Self.purchasePage(Self.evil, view).html,
+      Layout.message(Self.evil, view, Self.evil, back: view.link([Self.evil])),
     ]
     for (number, page) in pages.enumerated() {
       #expect(!page.contains("<script"), "page \(number)")
@@ -139,8 +145,9 @@ struct PageTests {
       evidence: [
         ConsoleEvidence(
           kind: "transaction", source: "client", signedAt: 0, receivedAt: 0,
-          payload: Array("{\"appAccountToken\":\"\(secret)\"}".utf8))
+          payload: Array("{\"appAccountToken\":\"\(secret)\"}".utf8), header: "header", signature: [1])
       ])
+    #expect(!hidden.html.contains("JWS") && !hidden.html.contains("header."))
     #expect(!hidden.html.contains(secret) && hidden.html.contains("hidden from viewers"))
     #expect(!String(decoding: hidden.json, as: UTF8.self).contains(secret))
   }
@@ -150,14 +157,16 @@ struct PageTests {
     let page = FindPage(view: try Self.view(.viewer), text: "evt", hits: [hit])
     #expect(!page.html.contains("customer-secret") && page.only?.address == "/c/events/7/evt")
     #expect(!String(decoding: page.json, as: UTF8.self).contains("customer-secret"))
-    #expect(FindPage.kinds(of: "42", .viewer) == [.purchase, .transaction, .synchronization, .notification, .event])
+    #expect(
+      FindPage.kinds(of: "42", .viewer)
+        == [.purchase, .transaction, .synchronization, .notification, .event, .delivery])
   }
 
   @Test(
     arguments: [
-      ("42", [.customer, .purchase, .transaction, .synchronization, .notification, .event]),
-      ("a@b.example", [.customer, .email, .synchronization, .notification, .event]), ("", []), ("a\u{0}b", []),
-      (String(repeating: "x", count: 513), []),
+      ("42", [.customer, .purchase, .transaction, .synchronization, .notification, .event, .delivery]),
+      ("a@b.example", [.customer, .email, .synchronization, .notification, .event, .delivery]), ("", []),
+      ("a\u{0}b", []), (String(repeating: "x", count: 513), []),
     ] as [(String, [ConsoleHit.Kind])])
   func `a text is guessed`(text: String, kinds: [ConsoleHit.Kind]) {
     #expect(FindPage.kinds(of: text, .support) == kinds)
@@ -174,6 +183,19 @@ struct PageTests {
     #expect(FindPage(view: view, text: "100", hits: [transaction, customer]).only == nil)
     #expect(
       FindPage(view: view, text: "100", hits: [customer]).only?.address == "/c/customers/7/100")
+  }
+
+  @Test func `a webhook's id opens the page of what was delivered`() throws {
+    let view = try Self.view()
+    let gone = ConsoleHit(kind: .delivery, publisherId: 7, detail: "purchaseUpdated")
+    #expect(FindPage(view: view, text: "evt_1", hits: [gone]).only?.address == "/c/events/7/evt_1")
+    let key = NotificationKey(publisherId: 7, uuid: "0a0b0c0d-0000-4000-8000-000000000001")
+    let id = try #require(Delivery.id(of: key)).text
+    let delivered = EventKey(publisherId: 7, id: EventId(id))
+    #expect(FindPage(view: view, text: id, hits: [gone]).only == view.link(to: delivered))
+    // The attempts are gone, and the notification is not.
+    let kept = ConsoleHit(kind: .notification, publisherId: 7)
+    #expect(FindPage(view: view, text: id, hits: [kept]).only == view.link(to: key))
   }
 
   /// Whoever registers a purchase chooses the id, perhaps one that support is going to look for.
@@ -218,6 +240,64 @@ struct PageTests {
     let picture = LifePicture(AnsweredPurchases.purchase(facts), now: Self.now)
     for time in [Int64.min, 0, Self.now, .max] { #expect((0...1000).contains(picture.place(time))) }
     #expect(picture.html.source.contains("refunded"))
+  }
+
+  @Test func `a picture has the time of billing retry, and the owners`() throws {
+    var (facts, renewal) = (AnsweredPurchases.transaction(), AnsweredPurchases.renewal())
+    let (day, end) = (AnsweredPurchases.day, Self.now - 3 * AnsweredPurchases.day)
+    facts.expiresDate = end
+    func retry(_ isRetrying: Bool?, grace: Int64? = nil) -> Range<Int64>? {
+      renewal.isInBillingRetry = isRetrying
+      renewal.graceExpiresDate = grace
+      return LifePicture(AnsweredPurchases.purchase(facts, renewal: renewal), now: Self.now).retry
+    }
+    #expect(retry(false) == nil && retry(nil) == nil)
+    #expect(retry(true) == end..<Self.now)
+    #expect(retry(true, grace: end + day) == (end + day)..<Self.now)
+    #expect(retry(true, grace: Self.now + day) == nil && retry(true, grace: .min) == end..<Self.now)
+    facts.expiresDate = nil
+    #expect(retry(true) == nil)
+    facts.expiresDate = end
+    renewal.graceExpiresDate = nil
+    let owners = [
+      OwnershipPeriod(
+        subscriptionId: 1, customerId: "secret", beganAt: Self.now - 9 * day, endedAt: Self.now - day, cause: "x"),
+      OwnershipPeriod(subscriptionId: 2, customerId: nil, beganAt: Self.now - day, endedAt: nil, cause: "x"),
+    ]
+    let purchase = AnsweredPurchases.purchase(facts, renewal: renewal)
+    let html = LifePicture(purchase, owners: owners, now: Self.now).html.source
+    #expect(html.contains("class=\"retry\"") && html.contains("tried to charge again since"))
+    #expect(html.ranges(of: "rect class=\"owned\"").count == 2 && html.contains("until now"))
+    #expect(!html.contains("secret"))
+  }
+
+  @Test func `a list that is cut says so`() throws {
+    let view = try Self.view()
+    let purchase = AnsweredPurchases.purchase(AnsweredPurchases.transaction())
+    func customer(_ purchases: Int, hasMore: Bool) -> CustomerPage {
+      CustomerPage(
+        view: view, customer: CustomerKey(publisherId: 7, id: "42"), rules: Self.rules(),
+        holdings: CustomerPurchases(isKnown: true, version: 3, purchases: [purchase], grants: []),
+        purchases: Array(repeating: purchase, count: purchases),
+        timeline: ConsoleTimeline.Reading(moments: [Self.moment("told")], hasMore: hasMore))
+    }
+    let older = "Older ones are not shown."
+    #expect(!customer(50, hasMore: false).html.contains(older))
+    #expect(customer(51, hasMore: false).html.ranges(of: older).count == 1)
+    #expect(customer(51, hasMore: true).html.ranges(of: older).count == 2)
+    #expect(customer(51, hasMore: false).html.ranges(of: "/transfer\"").count == 50)
+    func page(_ count: Int) -> PurchasePage {
+      let piece = ConsoleEvidence(
+        kind: "transaction", source: "client", signedAt: 0, receivedAt: 0, payload: [], header: "aGVhZA",
+        signature: [1, 2])
+      return PurchasePage(
+        view: view, record: PurchaseRecord(purchase), rules: Self.rules(),
+        notifications: Array(repeating: Self.moment("told"), count: count),
+        evidence: Array(repeating: piece, count: count))
+    }
+    #expect(!page(25).html.contains(older) && page(26).html.ranges(of: older).count == 2)
+    let cut = page(26).html
+    #expect(cut.ranges(of: "As Apple signed it (JWS)").count == 25 && cut.contains("aGVhZA..AQI"))
   }
 
   @Test func `moments stand in order`() {

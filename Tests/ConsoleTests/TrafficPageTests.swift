@@ -169,6 +169,38 @@ struct TrafficPageTests {
     #expect(endpoint.shownURL(to: .operator) == url)
   }
 
+  @Test func `an endpoint's page has the answers, for people who see personal data`() throws {
+    let seen = Self.endpointPage("ep-answer", try Self.view()).html
+    #expect(seen.contains("<h2>Answers</h2>") && seen.contains("500 to ep-answer, "))
+    #expect(seen.contains("<pre tabindex=\"0\">ep-answer</pre>"))
+    let hidden = Self.endpointPage("ep-answer", try Self.view(.viewer)).html
+    #expect(hidden.contains("Hidden from viewers") && !hidden.contains("<pre"))
+  }
+
+  @Test func `a notification says how it came, and whether its type is known`() throws {
+    let view = try Self.view()
+    func one(_ type: String, _ subtype: String? = nil, source: String = "apple") -> ConsoleNotification {
+      ConsoleNotification(
+        publisherId: 7, uuid: "u", type: type, subtype: subtype, signedDate: Self.now, receivedAt: Self.now,
+        source: source, state: .applied, appliedAt: Self.now)
+    }
+    func list(_ one: ConsoleNotification, _ filters: [String: String] = [:]) -> NotificationsPage {
+      NotificationsPage(view: view, question: Self.question(filters), found: ConsoleRows([one]))
+    }
+    let (known, unknown) = (one("DID_RENEW"), one("DID_RENEW", "ON_THE_MOON", source: "history"))
+    #expect(known.isKnownKind && !unknown.isKnownKind && !one("NEW_TYPE").isKnownKind)
+    #expect(!list(known).html.contains("unknown type") && list(known).html.contains("<td>posted</td>"))
+    #expect(list(unknown).html.contains("unknown type") && list(unknown).html.contains("class=\"mark\">history<"))
+    #expect(String(decoding: list(unknown).json, as: UTF8.self).contains(#""came":"history""#))
+    #expect(NotificationPage(view: view, notification: unknown).html.contains("does not know the type"))
+    #expect(!NotificationPage(view: view, notification: known).html.contains("does not know the type"))
+    for choice in ConsoleNotifications.Choice.allCases where choice != .all {
+      let page = list(known, ["state": choice.rawValue])
+      #expect(page.choice == choice && page.html.contains("value=\"\(choice.rawValue)\" selected"), "\(choice)")
+    }
+    #expect(list(known, ["state": "other"]).choice == nil)
+  }
+
   @Test func `an endpoint says whether it gets its events`() throws {
     let view = try Self.view()
     let good = Self.endpointPage("ep", view, ConsoleEndpoint.State(made: 200, delivered: 199, medianMilliseconds: 40))

@@ -408,7 +408,7 @@ struct ConsoleTests {
       #expect(try await fleet.texts("SELECT text FROM customer_notes") == ["called twice\nabout <u>Friday</u>"])
       let page = try await support.get("/customers/1001/7")
       #expect(page.text.contains("about &lt;u&gt;Friday&lt;/u&gt;") && page.text.contains("<code>ada</code>"))
-      #expect(try await ada.post("/customers/1001/7/export", []).text.contains("called twice"))
+      #expect(try await ada.post("/customers/1001/7/export", confirm).text.contains("called twice"))
       #expect(try await ada.post("/customers/1001/nobody/notes", text + preview).status == 404)
       let entries = try await fleet.texts(
         "SELECT concat_ws(' ', action, actor, subject) AS text FROM audit WHERE action = 'customer.noted'")
@@ -436,7 +436,10 @@ struct ConsoleTests {
         }
       }
       #expect(try await ada.post(export, [], []).status == 403)
-      let document = try await ada.post(export, [])
+      let asking = try await ada.post(export, preview)
+      #expect(asking.status == 200 && asking.text.contains("Export the customer?"), "\(asking.text)")
+      #expect(try await fleet.texts("SELECT action AS text FROM audit WHERE action = 'customer.exported'") == [])
+      let document = try await ada.post(export, confirm)
       #expect(document.status == 200 && document.text.contains("\"customerId\":\"7\""), "\(document.text)")
 
       let asked = try await ada.post(release, preview)
@@ -461,6 +464,8 @@ struct ConsoleTests {
       let entries = try await fleet.texts(
         "SELECT concat_ws(' ', action, actor) AS text FROM audit "
           + "WHERE action IN ('customer.exported', 'purchase.released', 'customer.erased') ORDER BY id")
+      let places = try await fleet.texts("SELECT convert_from(detail, 'UTF8') AS text FROM audit ORDER BY id")
+      #expect(places.filter { $0.contains(#""address":"127.0.0.1"}"#) }.count > entries.count, "\(places)")
       #expect(
         entries == ["customer.exported operator:ada", "purchase.released operator:ada", "customer.erased operator:op"])
       try await eventually("a worker publishes what the console told") {

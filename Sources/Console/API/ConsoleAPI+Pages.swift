@@ -34,13 +34,20 @@ extension ConsoleAPI {
     async let found = holdings.holdings(of: key)
     async let record = CustomerStore(postgres).customer(key.publisherId, key.id)
     async let sandbox = SandboxOverrides(postgres).last(of: key)
-    async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases)
-    guard try await found.isKnown else { return nil }
+    async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases + 1)
+    let held = try await found
+    guard held.isKnown else { return nil }
+    let renewing = held.purchases.filter { $0.presentRenewal?.willRenew == true }
+    let renewals = try await ConsoleEvidence.renewals(of: renewing.map(\.key), postgres)
     let last = try await sandbox
     return CustomerPage(
       view: reader.view, customer: key, email: try await record?.email,
       rules: publisher.accessRules(for: key.id, sandboxUntil: last.flatMap { $0.endedAt == nil ? $0.endsAt : nil }),
-      lastSandbox: last, holdings: try await found, purchases: try await purchases, timeline: await timeline)
+      lastSandbox: last, holdings: held, purchases: try await purchases, timeline: await timeline,
+      charges: Dictionary(
+        renewing.compactMap { purchase in
+          NextCharge(purchase, renewals[purchase.key], now: reader.view.now).map { (purchase.key, $0) }
+        }, uniquingKeysWith: { one, _ in one }))
   }
 
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
@@ -77,9 +84,15 @@ extension ConsoleAPI {
     }
     guard var reading else { return ConsoleTimeline.Reading(missing: ConsoleMoment.Kind.allCases) }
     let names = AuditNames(reader: reader.view.person, people: signIn.present)
-    for place in reading.moments.indices where reading.moments[place].kind == .note {
-      let writer = reading.moments[place].about.flatMap { names.name(ofPerson: $0, at: key.publisherId) }
-      reading.moments[place].about = writer ?? "somebody"
+    for place in reading.moments.indices {
+      switch reading.moments[place].kind {
+      case .note:
+        let writer = reading.moments[place].about.flatMap { names.name(ofPerson: $0, at: key.publisherId) }
+        reading.moments[place].about = writer ?? "somebody"
+      case .change:
+        reading.moments[place].outcome = reading.moments[place].outcome.map { names.who($0, at: key.publisherId) }
+      default: break
+      }
     }
     return reading
   }
@@ -92,9 +105,11 @@ extension ConsoleAPI {
     let found = await timelines.run(of: reader.view.person.name) { [postgres] in
       (
         await inTime(end) {
-          try await ConsoleTimeline(postgres).notifications(of: key, limit: PurchasePage.most, within: $0)
+          try await ConsoleTimeline(postgres).notifications(of: key, limit: PurchasePage.most + 1, within: $0)
         },
-        await inTime(end) { try await ConsoleEvidence.newest(of: key, limit: PurchasePage.most, within: $0, postgres) }
+        await inTime(end) {
+          try await ConsoleEvidence.newest(of: key, limit: PurchasePage.most + 1, within: $0, postgres)
+        }
       )
     }
     return found ?? (nil, nil)

@@ -33,6 +33,7 @@ final class ConsoleAPI {
   /// The jobs that wait for a call to Apple, and what is left of the budgets.
   let line: CallLine
   let budgets: CallBudgets
+  let redis: RedisClient
   let tests: TestNotifications
   /// `nil` if nothing stands in for Apple here.
   let lives: SimulatedLives?
@@ -51,7 +52,7 @@ final class ConsoleAPI {
   ) {
     (self.tests, self.lives) = (tests, lives)
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.openID, self.orders, self.metrics) = (openID, orders, metrics)
+    (self.openID, self.orders, self.metrics, self.redis) = (openID, orders, metrics, redis)
     let keys = context.settings.redis.prefix
     copies = CustomerCopies(redis, prefix: keys)
     pacing = EndpointPacing(redis, prefix: keys)
@@ -83,7 +84,10 @@ final class ConsoleAPI {
         route.label)
     }
     do {
-      return counted(try await answer(request, route), route.label)
+      let answer = try await AuditEntry.$personAddress.withValue(request.origin.client) {
+        try await self.answer(request, route)
+      }
+      return counted(answer, route.label)
     } catch let refusal as ConsoleRefusal {
       return counted(refusal.answer, route.label)
     } catch {
@@ -142,7 +146,7 @@ final class ConsoleAPI {
       }
     case .action(let action):
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
-      let reader = ConsoleReader(view: view(person), isJSON: false)
+      let reader = ConsoleReader(view: view(person), page: action.page)
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .allowSandbox(let customer): return try await allowSandbox(for: customer, request, reader)
@@ -152,7 +156,7 @@ final class ConsoleAPI {
       case .release(let purchase): return try await release(purchase, request, reader)
       case .transfer(let purchase): return try await transfer(purchase, request, reader)
       case .check(let purchase): return try await check(purchase, request, reader)
-      case .export(let customer): return try await export(customer, reader)
+      case .export(let customer): return try await export(customer, request, reader)
       case .erase(let customer): return try await erase(customer, request, reader)
       case .resend(let event, let endpoint): return try await resend(event, to: endpoint, request, reader)
       case .recover(let endpoint): return try await recover(endpoint, request, reader)
@@ -166,7 +170,7 @@ final class ConsoleAPI {
       }
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }
-      return try await order(request, ConsoleReader(view: view(person), isJSON: false))
+      return try await order(request, ConsoleReader(view: view(person)))
     }
   }
 

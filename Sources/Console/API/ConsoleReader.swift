@@ -4,6 +4,15 @@ import HTTPServer
 struct ConsoleReader: Sendable {
   let view: ConsoleView
   let isJSON: Bool
+  /// Where a message leads back to: the page that has the form, if the request is an action.
+  var back: Link
+
+  /// Creates the reader of a page or of an action.
+  ///
+  /// - Parameter page: the segments of the page that an action belongs to; the start for a page.
+  init(view: ConsoleView, isJSON: Bool = false, page: [String] = []) {
+    (self.view, self.isJSON, back) = (view, isJSON, view.link(page))
+  }
 
   /// A page, in the form that the reader wants.
   func answer(_ status: Int = 200, html: @autoclosure () -> String, json: @autoclosure () -> [UInt8])
@@ -12,10 +21,17 @@ struct ConsoleReader: Sendable {
     isJSON ? ConsoleAnswer.json(status, json()) : ConsoleAnswer.page(status, html())
   }
 
-  /// One message.
+  /// One message, with the way back to the page that it is about.
   func message(_ status: Int, _ title: String, _ text: String) -> HTTPServerResponse {
     isJSON
-      ? ConsoleAnswer.text(status, text) : ConsoleAnswer.page(status, Layout.message(title, view, text))
+      ? ConsoleAnswer.text(status, text) : ConsoleAnswer.page(status, Layout.message(title, view, text, back: back))
+  }
+
+  /// The same reader, whose messages lead to another page.
+  func back(to page: Link) -> ConsoleReader {
+    var reader = self
+    reader.back = page
+    return reader
   }
 
   /// The same whether nothing is there, or somebody else's.

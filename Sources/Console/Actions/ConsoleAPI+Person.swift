@@ -9,9 +9,16 @@ import Service
 /// What a customer may ask for as a person: everything that is kept, and its erasure.
 extension ConsoleAPI {
   /// Downloads what the ledger keeps about a customer, as `GET /customers/{customerId}/export` has it.
-  func export(_ customer: CustomerKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
-    _ = try acting(on: customer.publisherId, reader)
+  func export(
+    _ customer: CustomerKey, _ request: HTTPServerRequest, _ reader: ConsoleReader
+  ) async throws -> HTTPServerResponse {
+    let body = try readForm(request, on: customer.publisherId, reader).body
     let store = CustomerStore(postgres)
+    guard body["step"] == "confirm" else {
+      let held = try await holdings.holdings(of: customer)
+      return held.isKnown
+        ? ConsoleAnswer.page(200, ActionPreview(exportOf: customer, held, reader.view).html) : reader.nothing
+    }
     let document = try await store.export(customer.publisherId, customer.id, now: context.now())
     guard let document else { return reader.nothing }
     // Who takes personal data along is noted before it goes out.
@@ -46,15 +53,30 @@ extension ConsoleAPI {
       let erasure = try await CustomerStore(postgres).erase(
         customer.publisherId, customer.id, by: reader.view.person.name, now: context.now())
       guard let erasure else {
-        return reader.message(200, "Nothing is kept", "The ledger has nothing about this customer, or no longer.")
+        return reader.back(to: reader.view.link([])).message(
+          200, "Nothing is kept", "The ledger has nothing about this customer, or no longer.")
       }
       context.log.info("customer erased at the console", ["publisherId": .int(customer.publisherId)])
-      return reader.message(200, "Erased", ErasurePreview.words(erasure))
+      return reader.back(to: reader.view.link([])).message(200, "Erased", ErasurePreview.words(erasure))
     } catch {
       log("console could not erase a customer", error)
       preview.refusal = "A server did not answer, so it may be done. Send the form again: the erasure happens once."
       return ConsoleAnswer.page(503, preview.html)
     }
+  }
+}
+
+extension ActionPreview {
+  /// What somebody takes along with an export.
+  init(exportOf customer: CustomerKey, _ held: CustomerPurchases, _ view: ConsoleView) {
+    self.init(
+      view: view, title: "Export the customer?", above: "Customer \(customer.id) of publisher \(customer.publisherId)",
+      facts: [
+        ("Purchases, besides consumables", .text("\(held.purchases.count)")), ("Grants", .text("\(held.grants.count)")),
+      ],
+      words: "You download a file with everything that the ledger keeps about the customer, also the e-mail address, "
+        + "notes and events. Nothing changes. Give the file to the customer only.",
+      action: view.link(toExportOf: customer), button: "Export the customer", back: view.link(to: customer))
   }
 }
 

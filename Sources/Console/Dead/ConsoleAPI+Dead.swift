@@ -47,6 +47,8 @@ extension ConsoleAPI {
       return reader.message(403, "For operators", "Nobody can undo this, so only an operator does it.")
     }
     guard let body = FormBody(request.body), let form = DeadForm(body) else { return reader.malformed }
+    let reader = reader.back(
+      to: reader.view.link([ConsoleList.dead.rawValue], query: [(name: "kind", value: form.kind.rawValue)]))
     if let publisher = form.publisher, publisher != 0, self.publisher(publisher, reader) == nil {
       return reader.nothing
     }

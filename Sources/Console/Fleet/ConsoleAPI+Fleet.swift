@@ -4,13 +4,18 @@ import Coordination
 import Domain
 import EventLoop
 import HTTPServer
+import Ledger
+import Redis
 import Service
 
 /// The page about the processes, for operators.
 extension ConsoleAPI {
   func fleet(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     var page = FleetPage(view: reader.view, question: question)
-    if FleetPage.showsProcesses(to: reader.view.person) { page.beats = try await beats.all() }
+    if FleetPage.showsProcesses(to: reader.view.person) {
+      page.beats = try await beats.all()
+      page.servers = await servers()
+    }
     for lane in JobLane.allCases {
       page.lanes.append(
         FleetPage.Lane(lane: lane, open: try await open.count(lane), inLine: try await line.count(lane)))
@@ -22,6 +27,21 @@ extension ConsoleAPI {
     // A page of HTML needs no script for that.
     if page.isLive, !reader.isJSON { answer.headers.append(("Refresh", "\(FleetPage.seconds)")) }
     return answer
+  }
+
+  /// Asks the ledger and Redis how much they hold. A server that does not answer, or whose account may not ask, says
+  /// nothing.
+  private func servers() async -> FleetServers {
+    var found = FleetServers()
+    do {
+      found.ledgerBytes = try await ConsoleLedger.size(within: context.settings.console.statementTimeout, postgres)
+    } catch {
+      log("console could not read the size of the ledger", error)
+    }
+    if let answer = try? await redis.send(["INFO", "memory"]).string {
+      (found.redisBytes, found.redisLimit) = FleetServers.memory(ofInfo: answer)
+    }
+    return found
   }
 
   /// The places of publishers' apps with the budgets of all their endpoints.

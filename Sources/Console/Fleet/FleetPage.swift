@@ -16,6 +16,8 @@ struct FleetPage {
   /// Synchronizations under way, and jobs in the line for Apple, by lane.
   var lanes: [Lane] = []
   var budgets: [CallBudgetState] = []
+  /// What the servers hold; `nil` for what they did not tell.
+  var servers = FleetServers()
   /// Whether there are more apps than the page asks about.
   var hasMoreApps = false
 
@@ -43,7 +45,7 @@ struct FleetPage {
   var html: String {
     page.html(
       lead: "The processes that run now, what waits for them, and what is left of Apple's budgets.",
-      table: .all([live, needs, processes, waiting, budgetTable]), empty: "")
+      table: .all([live, needs, processes, serverTable, waiting, budgetTable]), empty: "")
   }
 
   private var live: HTML {
@@ -155,6 +157,25 @@ struct FleetPage {
       [bar("all", 60), bar(width > 51 ? "full" : "part", width)])
   }
 
+  // MARK: Servers
+
+  private var serverTable: HTML {
+    guard showsProcesses, !beats.isEmpty else { return .nothing }
+    return .section(
+      "Ledger, Redis and RabbitMQ",
+      [
+        .table(
+          "Connections of the processes that are not silent", ["Server", "Connections up", "It holds"],
+          servers.rows(beats).map { row in
+            [
+              .text(row.name),
+              .span("\(row.up) of \(row.all)", class: row.up == row.all ? "mark good" : "mark bad"),
+              row.holds.map { .text($0) } ?? .span("not told", class: "none"),
+            ]
+          })
+      ])
+  }
+
   // MARK: What waits
 
   private var waiting: HTML {
@@ -244,6 +265,12 @@ struct FleetPage {
       writer.member("queues", FleetAlarm.deepest("countersign_queue_messages", beats)) { queue, writer in
         writer.member("messages", Int64(clamping: queue.value))
         writer.member("queue", queue.label)
+      }
+      writer.member("servers", servers.rows(beats)) { row, writer in
+        writer.member("connections", Int64(row.all))
+        writer.member("connectionsUp", Int64(row.up))
+        writer.member("holds", row.holds)
+        writer.member("server", row.name)
       }
     }
   }

@@ -12,8 +12,27 @@ struct AuditNames {
 
   /// The name of a token or of a person; `nil` if there is none, or if it is hidden.
   func name(in entry: ConsoleAudit.Entry) -> String? {
-    guard let name = entry.name, entry.actor == "operator" else { return entry.name }
-    return self.name(ofPerson: name, at: entry.publisherId)
+    name(entry.name, of: entry.actor, at: entry.publisherId)
+  }
+
+  /// Who made a change, for a timeline: the actor, with the name if the reader may know it.
+  ///
+  /// - Parameter column: as the audit log has it.
+  func who(_ column: String, at publisher: Int64) -> String {
+    let (actor, name) = ConsoleAudit.who(column)
+    return self.name(name, of: actor, at: publisher).map { "\(actor) \($0)" } ?? actor
+  }
+
+  /// Where a person was who did something at the console. Whose name is hidden, of this one the address is hidden too.
+  /// Without a name, it is the address of somebody whom nobody knows, and operators read it.
+  func address(in entry: ConsoleAudit.Entry) -> String? {
+    guard reader.role.seesPersonalData else { return nil }
+    return reader.role == .operator || name(in: entry) != nil ? entry.address : nil
+  }
+
+  private func name(_ name: String?, of actor: String, at publisher: Int64) -> String? {
+    guard let name, actor == "operator" else { return name }
+    return self.name(ofPerson: name, at: publisher)
   }
 
   /// The name of a person who did something at a publisher; `nil` if it is hidden.

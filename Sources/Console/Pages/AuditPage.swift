@@ -44,14 +44,19 @@ struct AuditPage {
 
   private var table: HTML {
     .table(
-      "The newest first", ["When", "Publisher", "Who", "Did", "To", "Undo", "Detail"],
+      "The newest first", ["When", "Publisher", "Who"] + (from ? ["From"] : []) + ["Did", "To", "Undo", "Detail"],
       found.rows.map { entry in
         [
           view.time(entry.at), entry.publisherId == 0 ? .span("none", class: "none") : .text("\(entry.publisherId)"),
-          who(entry), .text(entry.action), subject(entry), undo(entry), detail(entry),
+          who(entry),
+        ] + (from ? [names.address(in: entry).map(HTML.code) ?? .nothing] : []) + [
+          .text(entry.action), subject(entry), undo(entry), detail(entry),
         ]
       })
   }
+
+  /// Whether it says where people were.
+  private var from: Bool { view.person.role.seesPersonalData }
 
   private func who(_ entry: ConsoleAudit.Entry) -> HTML {
     let name = names.name(in: entry).map { [.text(" "), HTML.span($0, class: "name")] } ?? []
@@ -77,6 +82,10 @@ struct AuditPage {
     if entry.action.hasPrefix("refundRequest."), let transaction = member("transactionId", entry) {
       return .link(view.link(["find"], query: [("q", transaction)]), entry.subject)
     }
+    if entry.action.hasPrefix("endpoint.") || entry.action.hasPrefix("event") {
+      return .link(
+        view.link(to: EndpointKey(publisherId: entry.publisherId, id: EndpointId(entry.subject))), entry.subject)
+    }
     return .code(entry.subject)
   }
 
@@ -98,9 +107,13 @@ struct AuditPage {
     if ["customer.granted", "customer.sandboxAccessSet"].contains(entry.action), !customer.isErased {
       return .link(view.link(to: CustomerKey(publisherId: entry.publisherId, id: customer)), "withdraw there")
     }
-    let hasNoOwnerToUndo = ["purchase.released", "purchase.checked"].contains(entry.action)
-    guard !hasNoOwnerToUndo, let purchase = purchase(entry) else { return .nothing }
-    return .link(view.link(to: purchase), "release there")
+    if ["endpoint.disabled", "endpoint.enabled"].contains(entry.action) {
+      let endpoint = EndpointKey(publisherId: entry.publisherId, id: EndpointId(entry.subject))
+      return .link(
+        view.link(to: endpoint), entry.action == "endpoint.disabled" ? "enable there" : "disable there")
+    }
+    guard entry.action != "purchase.checked", let purchase = purchase(entry) else { return .nothing }
+    return .link(view.link(to: purchase), entry.action == "purchase.released" ? "transfer there" : "release there")
   }
 
   /// The same as JSON.
@@ -110,6 +123,7 @@ struct AuditPage {
       writer.member("actor", entry.actor)
       writer.member("at", rfc3339(milliseconds: entry.at))
       writer.member("detail", json: entry.detail.isEmpty ? nil : entry.detail)
+      writer.member("from", names.address(in: entry))
       writer.member("id", "\(entry.id)")
       writer.member("name", names.name(in: entry))
       writer.member("publisherId", entry.publisherId)

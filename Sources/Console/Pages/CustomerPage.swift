@@ -12,9 +12,12 @@ struct CustomerPage {
   /// The customer's last sandbox access by hand, also one that is over.
   var lastSandbox: SandboxOverride?
   let holdings: CustomerPurchases
-  /// Every purchase with all its transactions, the consumables too.
+  /// Every purchase with all its transactions, the consumables too. One more than ``mostPurchases`` says that there are
+  /// more.
   let purchases: [Purchase]
   let timeline: ConsoleTimeline.Reading
+  /// What Apple charges next for purchases that renew.
+  var charges: [PurchaseKey: NextCharge] = [:]
   /// Why an action was not done, and the form as the person has filled it in.
   var refusal: String?
   var form = GrantForm()
@@ -116,7 +119,7 @@ struct CustomerPage {
             "Deciding transaction",
             entitlement.purchase.flatMap { key in holdings.purchases.first { $0.key == key } }
               .map { .code($0.deciding.transactionId.text) }
-          ), ("As of", view.time(view.now)),
+          ), ("Next charge", entitlement.purchase.flatMap { charges[$0] }?.html(view)), ("As of", view.time(view.now)),
         ]),
         entitlement.rule.advice.map { .p(.text("Tell the customer: “\($0)”"), class: "advice") } ?? .nothing,
       ])
@@ -134,7 +137,8 @@ struct CustomerPage {
         .table(
           "Every purchase that the customer owns, the newest first",
           ["Purchase", "Product", "State", "Bought", "Ends"] + (view.person.role.acts ? ["Change"] : []),
-          purchases.sorted { $0.deciding.purchaseDate > $1.deciding.purchaseDate }.map { purchase in
+          purchases.sorted { $0.deciding.purchaseDate > $1.deciding.purchaseDate }.prefix(Self.mostPurchases).map {
+            purchase in
             let access = Access.of(purchase, rules: rules, now: view.now)
             return [
               view.purchase(purchase.key), .text(purchase.deciding.productId.text),
@@ -142,7 +146,7 @@ struct CustomerPage {
               view.time(purchase.deciding.originalPurchaseDate ?? purchase.deciding.purchaseDate),
               view.time(access.expiresAt, otherwise: "never"),
             ] + (view.person.role.acts ? [changes(purchase.key)] : [])
-          })
+          }), purchases.count > Self.mostPurchases ? .olderNotShown : .nothing,
       ])
   }
 
@@ -190,6 +194,7 @@ struct CustomerPage {
     } else if timeline.missing.isEmpty {
       pieces.append(.p(.text("Nothing has happened yet. The first line is a registration."), class: "none"))
     }
+    if timeline.hasMore { pieces.append(.olderNotShown) }
     let log = view.link(
       [ConsoleList.audit.rawValue], query: [("publisher", "\(customer.publisherId)"), ("customer", customer.id.text)])
     pieces.append(.element(.p, [.class("pages")], [.link(log, "Who changed this customer")]))
@@ -200,7 +205,7 @@ struct CustomerPage {
   private var personForms: HTML {
     guard view.person.role.acts else { return .nothing }
     let erasure = view.person.role.erases ? [HTML.begin("Erase …", view.link(toErasureOf: customer))] : []
-    return .section("Personal data", [.begin("Export", view.link(toExportOf: customer))] + erasure)
+    return .section("Personal data", [.begin("Export …", view.link(toExportOf: customer))] + erasure)
   }
 
   // MARK: JSON
@@ -217,6 +222,13 @@ struct CustomerPage {
         writer.member("environment", entitlement.environment)
         writer.member("expiresAt", entitlement.expiresAt.map { rfc3339(milliseconds: $0) })
         writer.member("grantId", entitlement.grant)
+        if let charge = entitlement.purchase.flatMap({ charges[$0] }) {
+          writer.member("nextCharge") { writer in
+            writer.member("at", rfc3339(milliseconds: charge.at))
+            writer.member("currency", charge.currency)
+            writer.member("price", charge.price)
+          }
+        }
         writer.member("offerId", entitlement.offerId)
         writer.member("originalTransactionId", entitlement.purchase?.originalTransactionId)
         writer.member("rule", entitlement.rule.rawValue)
@@ -227,6 +239,7 @@ struct CustomerPage {
       writer.member("publisherId", customer.publisherId)
       writer.member("sandboxAccessUntil", sandboxUntil.map { rfc3339(milliseconds: $0) })
       writer.member("timeline", timeline.moments) { $1.moment($0) }
+      writer.member("timelineHasMore", timeline.hasMore)
       writer.member("timelineMissing", array: timeline.missing.map { JSONWriter.text($0.rawValue) })
     }
   }

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import JSON
 import Ledger
 
@@ -20,7 +21,7 @@ struct FindPage {
       if text.contains("@") { kinds.append(.email) }
     }
     if !text.contains("@") { kinds += [.purchase, .transaction] }
-    return kinds + [.synchronization, .notification, .event]
+    return kinds + [.synchronization, .notification, .event, .delivery]
   }
 
   /// The page of the only thing that was found; `nil` if there is none or more than one, or if it has no page.
@@ -47,8 +48,11 @@ struct FindPage {
   /// The page that a hit alone opens: its own, or that of its customer or purchase.
   private func subject(_ hit: ConsoleHit) -> Link? {
     switch hit.kind {
-    case .event: return view.link(to: EventKey(publisherId: hit.publisherId, id: EventId(text)))
-    case .notification: return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: text))
+    case .event, .delivery: return view.link(to: EventKey(publisherId: hit.publisherId, id: EventId(text)))
+    case .notification:
+      // The text may be the `webhook-id` of a notification that was passed on.
+      let uuid = Delivery.notification(named: EventId(text))?.uuid.text ?? text
+      return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: uuid))
     case .customer, .email, .transaction, .purchase, .synchronization: return about(hit)
     }
   }
@@ -76,7 +80,8 @@ struct FindPage {
           ("Transaction", "Apple's transactionId or originalTransactionId, from the app or from a report"),
           ("Synchronization", "the correlation id of a registration, from the log of an app or of a backend"),
           ("Order", "the order id in the receipt that Apple sends by e-mail, such as MK5TTTVWJH; Apple is asked"),
-          ("Notification", "Apple's notificationUUID"), ("Event", "the id of an event or of a webhook (webhook-id)"),
+          ("Notification", "Apple's notificationUUID"),
+          ("Event", "the id of an event, or of a webhook or a notification that was passed on (webhook-id)"),
         ].map { [.text($0.0), .text($0.1)] }),
     ]
   }

@@ -63,8 +63,14 @@ enum Layout {
     ])
   }
 
-  /// A page with one message.
-  static func message(_ title: String, _ view: ConsoleView, _ text: String) -> String {
-    page(title, view, [.element(.h1, [], [.text(title)]), .p(.text(text), class: "lead")])
+  /// A page with one message, and the way on.
+  static func message(_ title: String, _ view: ConsoleView, _ text: String, back: Link) -> String {
+    let words = back == view.link([]) ? "Find by any id" : "Back to the page"
+    return page(
+      title, view,
+      [
+        .element(.h1, [], [.text(title)]), .p(.text(text), class: "lead"),
+        .element(.p, [.class("pages")], [.link(back, words)]),
+      ])
   }
 }

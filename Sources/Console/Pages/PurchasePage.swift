@@ -8,9 +8,9 @@ struct PurchasePage {
   let view: ConsoleView
   let record: PurchaseRecord
   let rules: AccessRules
-  /// The newest first; `nil` if they could not be read.
+  /// The newest first; `nil` if they could not be read. One more than ``most`` says that there are more.
   let notifications: [ConsoleMoment]?
-  /// `nil` if it could not be read.
+  /// `nil` if it could not be read. One more than ``most`` says that there is more.
   let evidence: [ConsoleEvidence]?
   var timer: Timers.State?
   /// What customers asked Apple about it.
@@ -48,7 +48,8 @@ struct PurchasePage {
           [
             .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
             .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
-          ]), LifePicture(purchase, now: view.now).html, transactionTable, requestTable, ownerTable,
+          ]), LifePicture(purchase, owners: record.ownerships, now: view.now).html, transactionTable, requestTable,
+        ownerTable,
         notificationTable, signed,
       ])
   }
@@ -121,8 +122,9 @@ struct PurchasePage {
   /// The price as Apple signs it, in thousandths of the currency.
   static func price(_ price: Int64?, _ currency: String?) -> String {
     guard let price, price >= 0, let currency else { return "" }
-    let cents = price / 10 % 100
-    return "\(price / 1000).\(cents < 10 ? "0" : "")\(cents) \(currency)"
+    // Few currencies have thousandths.
+    let digits = "\(1000 + price % 1000)".dropFirst()
+    return "\(price / 1000).\(digits.hasSuffix("0") ? digits.dropLast() : digits) \(currency)"
   }
 
   private var requestTable: HTML { RefundRequestsPage.section(requests, policies, view) }
@@ -157,7 +159,9 @@ struct PurchasePage {
     return .section(
       "Notifications",
       [
-        .timeline("What Apple posted, the newest first", notifications, view, of: purchase.key.publisherId)
+        .timeline(
+          "What Apple posted, the newest first", Array(notifications.prefix(Self.most)), view,
+          of: purchase.key.publisherId), notifications.count > Self.most ? .olderNotShown : .nothing,
       ])
   }
 
@@ -168,7 +172,7 @@ struct PurchasePage {
     guard let evidence else { return .section("Signed data", [.unread("Signed data")]) }
     return .section(
       "Signed data",
-      evidence.map { piece in
+      evidence.prefix(Self.most).map { piece in
         .element(
           .details, [],
           [
@@ -177,9 +181,21 @@ struct PurchasePage {
               [
                 .text("\(piece.kind), signed "), view.time(piece.signedAt),
                 .span(" from \(piece.source)", class: "none"),
-              ]), .element(.pre, [.of(.tabindex, "0")], [.text(PrettyJSON.text(piece.payload))]),
+              ]), .element(.pre, [.of(.tabindex, "0")], [.text(PrettyJSON.text(piece.payload))]), Self.raw(piece),
           ])
-      } + (evidence.isEmpty ? [.p(.text("No signed data is kept."), class: "none")] : []))
+      } + (evidence.count > Self.most ? [.olderNotShown] : [])
+        + (evidence.isEmpty ? [.p(.text("No signed data is kept."), class: "none")] : []))
+  }
+
+  /// The text that Apple signed, for somebody who checks the signature.
+  private static func raw(_ piece: ConsoleEvidence) -> HTML {
+    guard let jws = piece.jws else { return .nothing }
+    return .element(
+      .details, [],
+      [
+        .element(.summary, [], [.text("As Apple signed it (JWS)")]),
+        .element(.pre, [.of(.tabindex, "0")], [.text(jws)]),
+      ])
   }
 
   /// The same as JSON.

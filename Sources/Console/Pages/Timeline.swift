@@ -11,6 +11,9 @@ extension HTML {
       [.text("\(what) could not be read in time, and everything else is complete. Load the page again in a moment.")])
   }
 
+  /// What stands below a list that is cut.
+  static var olderNotShown: HTML { p(text("Older ones are not shown."), class: "none") }
+
   /// Lines of a timeline, with our clock and Apple's side by side.
   static func timeline(
     _ caption: String, _ moments: [ConsoleMoment], _ view: ConsoleView, of publisher: Int64
@@ -36,6 +39,9 @@ extension ConsoleMoment {
     case .registration: SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
     case .notification: NotificationKey(publisherId: publisher, uuid: id).page
     case .event, .attempt: EventKey(publisherId: publisher, id: EventId(id)).page
+    case .change where what == "event.resent": EventKey(publisherId: publisher, id: EventId(id)).page
+    case .change where what == "jobs.retried":
+      SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
     case .ownership, .grant, .change, .note: nil
     }
   }

@@ -77,17 +77,18 @@ struct NotificationsPage {
       "Apple has posted nothing. If purchases happen, look at the address of notifications in App Store Connect."
     case .waiting: "No notification waits. A worker applies each within seconds."
     case .putAside: "No notification is put aside."
+    case .stale, .unclaimed, .history: "None of Apple's notifications is so."
     }
   }
 
   private var table: HTML {
     .table(
-      (choice ?? .all).caption, ["Received", "Type", "State", "Lag", "Signed", "Purchase", "Publisher", "App"],
+      (choice ?? .all).caption, ["Received", "Came", "Type", "State", "Lag", "Signed", "Purchase", "Publisher", "App"],
       found.rows.map { one in
         [
-          view.time(one.receivedAt), .link(view.link(to: one.key), one.title), one.state.mark,
-          .text(one.lag.map(ConsoleTime.duration) ?? "–"), view.time(one.signedDate), Self.purchase(one, view),
-          .text("\(one.publisherId)"), .text(one.bundleId?.text ?? ""),
+          view.time(one.receivedAt), one.came, .all([.link(view.link(to: one.key), one.title), one.unknownKind]),
+          one.state.mark, .text(one.lag.map(ConsoleTime.duration) ?? "–"), view.time(one.signedDate),
+          Self.purchase(one, view), .text("\(one.publisherId)"), .text(one.bundleId?.text ?? ""),
         ]
       })
   }
@@ -119,12 +120,18 @@ struct NotificationPage {
         .element(
           .div, [.class(isGood ? "verdict" : "verdict no")],
           [
-            .element(.h2, [], [.text(one.title)]), .p(.text(one.state.words)),
+            .element(.h2, [], [.text(one.title), one.unknownKind]), .p(.text(one.state.words)),
+            one.isKnownKind
+              ? .nothing
+              : .p(
+                .text(
+                  "This version of Countersign does not know the type. What the notification says about the purchase is "
+                    + "applied all the same. Look for a newer version."), class: "none"),
             .facts([
               ("State", one.state.mark), ("Purchase", NotificationsPage.purchase(one, view)),
               ("App", one.bundleId.map { .code($0.text) }), ("Environment", one.environment.map { .text($0.text) }),
               ("Signed by Apple", view.time(one.signedDate)), ("Received", view.time(one.receivedAt)),
-              ("It came", .text(one.source == "history" ? "from Apple's Notification History" : "as Apple's post")),
+              ("It came", .text(one.isFromHistory ? "from Apple's Notification History" : "as Apple's post")),
               ("Applied", view.time(one.appliedAt, otherwise: "not yet")),
               ("Lag", one.lag.map { .text(ConsoleTime.duration($0)) }),
               ("Put aside because", one.reason.map { .text($0) }),
@@ -145,6 +152,14 @@ struct NotificationPage {
 
 extension ConsoleNotification {
   var key: NotificationKey { NotificationKey(publisherId: publisherId, uuid: uuid) }
+
+  /// A mark behind the title of a kind that this version does not know.
+  var unknownKind: HTML {
+    isKnownKind ? .nothing : .all([.text(" "), .span("unknown type", class: "mark bad")])
+  }
+
+  /// How it reached us. Only what no post brought is a gap.
+  var came: HTML { isFromHistory ? .span("history", class: "mark") : .text("posted") }
 
   /// Its type and subtype.
   var title: String { subtype.map { "\(type) \($0)" } ?? type }
@@ -177,12 +192,16 @@ extension ConsoleNotifications.Choice {
     case .all: "all"
     case .waiting: "waiting"
     case .putAside: "put aside"
+    case .stale: "stale"
+    case .unclaimed: "unclaimed"
+    case .history: "only from history"
     }
   }
 
   fileprivate var caption: String {
     switch self {
-    case .all: "The newest first"
+    case .all, .stale, .unclaimed: "The newest first"
+    case .history: "What no post of Apple's brought, the newest first"
     case .waiting: "The next to be tried first"
     case .putAside: "The one that was put aside first comes first"
     }
@@ -193,7 +212,9 @@ extension JSONWriter {
   fileprivate mutating func notification(_ one: ConsoleNotification, _ view: ConsoleView) {
     member("appliedAt", one.appliedAt.map { rfc3339(milliseconds: $0) })
     member("bundleId", one.bundleId)
+    member("came", one.isFromHistory ? "history" : "posted")
     member("environment", one.environment)
+    member("isKnownType", one.isKnownKind)
     member("lagMilliseconds", one.lag)
     member("notificationUUID", one.uuid)
     member("originalTransactionId", one.originalTransactionId)

@@ -53,6 +53,7 @@ struct EndpointPage {
           .div, [.class(state.isGood && endpoint.isKnown ? "verdict yes" : "verdict no")],
           [.element(.h2, [], verdict), facts, buttons]), recovery,
         EndpointPicture(hours: hours).html, log,
+        .answers(attempts.entries.map(\.attempt), view) { "to \($0.eventId)" },
       ])
   }
 
@@ -198,6 +199,35 @@ extension HTML {
           link(view.link(to: EventKey(publisherId: publisher, id: attempt.eventId)), attempt.eventId.text),
           text(attempt.topic),
         ] + attempt.cells(view)
+      })
+  }
+}
+
+extension HTML {
+  /// The beginning of each answer, as the endpoint has sent it.
+  ///
+  /// - Parameter which: says which attempt it answers.
+  static func answers(
+    _ attempts: [DeliveryAttempt], _ view: ConsoleView, _ which: (DeliveryAttempt) -> String
+  ) -> HTML {
+    let answered = attempts.filter { $0.answer != nil }
+    guard !answered.isEmpty else { return .nothing }
+    guard view.person.role.seesPersonalData else {
+      return .section(
+        "Answers", [.p(.text("Hidden from viewers: an endpoint may tell about the customer."), class: "none")])
+    }
+    return .section(
+      "Answers",
+      answered.map { attempt in
+        .element(
+          .details, [],
+          [
+            .element(
+              .summary, [],
+              [
+                .text("\(attempt.status.map { "\($0)" } ?? "no status") \(which(attempt)), "), view.time(attempt.time),
+              ]), .element(.pre, [.of(.tabindex, "0")], [.text(attempt.answer ?? "")]),
+          ])
       })
   }
 }

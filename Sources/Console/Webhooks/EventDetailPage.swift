@@ -107,29 +107,7 @@ struct EventDetailPage {
       ])
   }
 
-  /// The beginning of each answer, as the endpoint has sent it.
-  private var answers: HTML {
-    let answered = attempts.filter { $0.answer != nil }
-    guard !answered.isEmpty else { return .nothing }
-    guard view.person.role.seesPersonalData else {
-      return .section(
-        "Answers", [.p(.text("Hidden from viewers: an endpoint may tell about the customer."), class: "none")])
-    }
-    return .section(
-      "Answers",
-      answered.map { attempt in
-        .element(
-          .details, [],
-          [
-            .element(
-              .summary, [],
-              [
-                .text("\(attempt.status.map { "\($0)" } ?? "no status") from \(attempt.endpointId), "),
-                view.time(attempt.time),
-              ]), .element(.pre, [.of(.tabindex, "0")], [.text(attempt.answer ?? "")]),
-          ])
-      })
-  }
+  private var answers: HTML { .answers(attempts, view) { "from \($0.endpointId)" } }
 
   private var body: HTML {
     guard let kept = event.event else { return .nothing }

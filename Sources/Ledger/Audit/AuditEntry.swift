@@ -44,6 +44,12 @@ public struct AuditEntry: Sendable, Equatable {
   /// It travels with the task, so that no store must hand it from its caller to the entry that it writes.
   @TaskLocal public static var requestToken: String?
 
+  /// The numeric address of the person whose request the task answers. The console sets it.
+  ///
+  /// The entries of operators that the task writes have it as the last member of their detail. Only the console shows
+  /// it.
+  @TaskLocal public static var personAddress: String?
+
   /// Creates an entry.
   ///
   /// - Parameter token: the name of the publisher's token; without it, that of ``requestToken`` counts.
@@ -57,7 +63,7 @@ public struct AuditEntry: Sendable, Equatable {
     operatorName = nil
     self.action = action
     self.subject = subject
-    self.detail = detail
+    self.detail = actor == .operator ? Self.withAddress(detail) : detail
   }
 
   /// What an operator did to several messages or rows of a publisher.
@@ -68,7 +74,11 @@ public struct AuditEntry: Sendable, Equatable {
   ///   - subject: what kind of things, such as `deliveries`.
   public init(publisherId: Int64, operator name: String, action: String, subject: String, detail: [UInt8]) {
     (self.publisherId, actor, token, operatorName) = (publisherId, .operator, nil, name)
-    (self.action, self.subject, self.detail) = (action, subject, detail)
+    (self.action, self.subject, self.detail) = (action, subject, Self.withAddress(detail))
+  }
+
+  private static func withAddress(_ detail: [UInt8]) -> [UInt8] {
+    personAddress.map { AuditAddress.adding($0, to: detail) } ?? detail
   }
 
   /// What a person did at the console, or somebody else with a credential.
@@ -150,6 +160,6 @@ public struct AuditEntry: Sendable, Equatable {
     columns.written("action", .text, export: "action") { $0.action }
     // The customer's id, in entries about customers.
     columns.written("subject", .text, person: .standIn) { $0.subject }
-    columns.written("detail", .bytea, export: "detail") { $0.detail }
+    columns.written("detail", .bytea, export: ColumnExport("detail", sql: AuditAddress.detailWithout)) { $0.detail }
   }
 }

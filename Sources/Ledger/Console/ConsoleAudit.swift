@@ -26,18 +26,27 @@ public struct ConsoleAudit {
     public let subject: String
     /// A JSON object without secrets and personal data.
     public let detail: [UInt8]
+    /// Where the person was who did it at the console; `nil` for everybody else. Viewers do not see it.
+    public let address: String?
 
     /// Creates an entry.
     public init(
       id: Int64, publisherId: Int64, at: Int64, actor: String, name: String? = nil, action: String, subject: String,
-      detail: [UInt8] = Array("{}".utf8)
+      detail: [UInt8] = Array("{}".utf8), address: String? = nil
     ) {
       (self.id, self.publisherId, self.at, self.actor) = (id, publisherId, at, actor)
       (self.name, self.action, self.subject, self.detail) = (name, action, subject, detail)
+      self.address = address
     }
 
     /// Whether the subject is a customer's id.
     public var isAboutCustomer: Bool { action.hasPrefix("customer.") }
+  }
+
+  /// Takes the column `actor` apart: the actor, and the name of the token or of the person.
+  public nonisolated static func who(_ column: String) -> (actor: String, name: String?) {
+    let parts = column.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    return (parts.first ?? "", parts.count > 1 ? parts[1] : nil)
   }
 
   /// Reads a page of entries, the newest first.
@@ -61,12 +70,12 @@ public struct ConsoleAudit {
 
 extension ConsoleAudit.Entry {
   fileprivate init(_ row: PostgresRow) throws {
-    let actor = (try row.text("actor") ?? "").split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let who = ConsoleAudit.who(try row.text("actor") ?? "")
+    let (detail, address) = AuditAddress.split(try row.bytes("detail") ?? [])
     self.init(
       id: try row.int64("id") ?? 0, publisherId: try row.int64("publisher_id") ?? 0, at: try row.time("at") ?? 0,
-      actor: actor.first.map(String.init) ?? "", name: actor.count > 1 ? String(actor[1]) : nil,
-      action: try row.text("action") ?? "", subject: try row.text("subject") ?? "",
-      detail: try row.bytes("detail") ?? [])
+      actor: who.actor, name: who.name, action: try row.text("action") ?? "", subject: try row.text("subject") ?? "",
+      detail: detail, address: address)
   }
 }
 

@@ -1,5 +1,6 @@
 import Domain
 public import EventLoop
+import Formats
 public import Postgres
 
 /// Finds what has an id, for the console. Every look-up is exact and uses an index.
@@ -24,9 +25,17 @@ public struct ConsoleFinder {
     let rows = try await postgres.run(
       kinds.map { kind in
         let value = kind == .email ? Customer.emailKey(text) : text
-        return PostgresQuery(kind.statement, [.int64s(publishers), .text(value)])
+        var parameters: [PostgresParameter] = [.int64s(publishers), .text(value)]
+        if kind == .delivery {
+          let passedOn = Delivery.notification(named: EventId(text))
+          parameters += [.int64(passedOn?.publisherId ?? 0), .text(passedOn?.uuid.text ?? "")]
+        }
+        return PostgresQuery(kind.statement, parameters)
       })
-    return try zip(kinds, rows).flatMap { kind, rows in try rows.map { try ConsoleHit(kind, $0) } }
+    let hits = try zip(kinds, rows).flatMap { kind, rows in try rows.map { try ConsoleHit(kind, $0) } }
+    // What the ledger keeps of an event says more than its attempts.
+    let kept = Set(hits.filter { $0.kind == .event }.map(\.publisherId))
+    return hits.filter { $0.kind != .delivery || !kept.contains($0.publisherId) }
   }
 }
 
@@ -36,8 +45,11 @@ extension ConsoleHit {
     let environment: Environment? = try row.id("environment")
     let original: OriginalTransactionId? = try row.id("original_transaction_id")
     let customer: CustomerId? = try row.id("customer_id")
+    // Of what was passed on, the notification may outlive the attempts.
+    let isKept = try kind == .delivery && row.bool("is_attempted") == false
     self.init(
-      kind: kind, publisherId: publisher, customer: customer.flatMap { $0.isErased || $0.text.isEmpty ? nil : $0 },
+      kind: isKept ? .notification : kind, publisherId: publisher,
+      customer: customer.flatMap { $0.isErased || $0.text.isEmpty ? nil : $0 },
       purchase: environment.flatMap { environment in
         original.map { PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: $0) }
       }, detail: try row.text("detail"))
@@ -54,6 +66,7 @@ extension ConsoleHit.Kind {
     case .synchronization: .findConsoleSynchronization
     case .notification: .findConsoleNotification
     case .event: .findConsoleEvent
+    case .delivery: .findConsoleDelivery
     }
   }
 }
@@ -112,5 +125,20 @@ extension PostgresStatement {
     """
     SELECT publisher_id, customer_id, NULL AS environment, NULL AS original_transaction_id, topic AS detail
     FROM events WHERE publisher_id = ANY($1) AND id = $2 LIMIT 20
+    """)
+
+  /// The attempts come from the index `attempts_event`, of each day.
+  static let findConsoleDelivery = PostgresStatement(
+    "console: find delivery", isByKeys: true,
+    """
+    SELECT publisher_id, NULL AS customer_id, NULL AS environment, NULL AS original_transaction_id,
+      min(detail) AS detail, bool_or(is_attempted) AS is_attempted
+    FROM (
+      (SELECT publisher_id, topic AS detail, true AS is_attempted FROM attempts
+      WHERE publisher_id = ANY($1) AND event_id = $2 LIMIT 20)
+      UNION ALL
+      SELECT publisher_id, concat_ws(' ', type, subtype), false FROM notifications
+      WHERE publisher_id = ANY($1) AND publisher_id = $3 AND uuid = $4) AS delivered
+    GROUP BY publisher_id ORDER BY publisher_id LIMIT 20
     """)
 }

@@ -5,6 +5,9 @@ public struct ConsoleHit: Sendable, Equatable {
   /// What it is.
   public enum Kind: String, Sendable, CaseIterable {
     case customer, email, transaction, purchase, synchronization, notification, event
+    /// The id is a `webhook-id`: of a notification that was passed on, or of an event that the ledger may not keep any
+    /// more.
+    case delivery
   }
 
   public let kind: Kind

@@ -1,3 +1,6 @@
+import Formats
+import JSON
+
 /// One line of a timeline in the console. Times are milliseconds since 1970.
 public struct ConsoleMoment: Sendable, Equatable {
   /// What the line is about.
@@ -13,10 +16,11 @@ public struct ConsoleMoment: Sendable, Equatable {
   /// Such as the topic of an event.
   public let what: String
   public let id: String
-  /// Such as the transaction of a registration, or the person who wrote a note.
+  /// Such as the transaction of a registration, the purchase of an event, or the person who wrote a note.
   public var about: String?
-  /// Such as the result of a registration.
-  public let outcome: String?
+  /// Such as the result of a registration, the reason of an event, or who made a change: as the column `actor` of the
+  /// audit log has it.
+  public var outcome: String?
 
   /// Creates a line.
   public init(
@@ -26,6 +30,41 @@ public struct ConsoleMoment: Sendable, Equatable {
     (self.kind, self.at, self.signedAt, self.what) = (kind, at, signedAt, what)
     (self.id, self.about, self.outcome) = (id, about, outcome)
   }
+
+  /// What an event's body says: which purchase or offer it is about, and the reason or the result.
+  ///
+  /// - Parameter body: as it was published; `nil` or what cannot be read says nothing.
+  public static func words(ofEvent body: [UInt8]?) -> (about: String?, outcome: String?) {
+    guard let body, let text = try? JSONText(body, limits: .own),
+      case .object(let whole)? = try? text.decoded(as: JSONValue.self), case .object(let data)? = whole["data".exact]
+    else { return (nil, nil) }
+    func member(_ path: String...) -> JSONValue? {
+      path.reduce(Optional(JSONValue.object(data))) { value, name in
+        guard case .object(let members)? = value else { return nil }
+        return members[name.exact]
+      }
+    }
+    func word(_ value: JSONValue?) -> String? {
+      guard case .string(let word)? = value, !word.isEmpty else { return nil }
+      return JSONWriter.beginning(of: word, upTo: longestWord)
+    }
+    let about =
+      word(member("originalTransactionId")) ?? word(member("purchase", "originalTransactionId"))
+      ?? word(member("offerId")) ?? word(member("endpointId"))
+    var outcome = word(member("reason")) ?? word(member("result")) ?? word(member("purchase", "access", "rule"))
+    if outcome == nil, member("offerId") != nil {
+      // A changed entitlement says no reason, but what it is now.
+      if case .bool(let isGranted)? = member("after", "accessGranted") {
+        outcome = isGranted ? "access" : "no access"
+      } else if member("before") != nil {
+        outcome = "no access"
+      }
+      if let access = outcome, let cause = word(member("cause")) { outcome = "\(access), \(cause)" }
+    }
+    return (about, outcome)
+  }
+
+  private static let longestWord = 200
 
   /// Puts lines in order, the newest first.
   public static func newestFirst(_ moments: [ConsoleMoment], limit: Int) -> [ConsoleMoment] {

@@ -48,6 +48,14 @@ public struct ConsoleNotification: Sendable, Equatable {
     (self.state, self.appliedAt, self.reason) = (state, appliedAt, reason)
   }
 
+  /// Whether no post of Apple's brought it: a worker found it in Apple's Notification History.
+  public var isFromHistory: Bool { source == "history" }
+
+  /// Whether this version knows its type with its subtype.
+  public var isKnownKind: Bool {
+    NotificationKind(NotificationType(rawValue: type), subtype.map { NotificationSubtype(rawValue: $0) }).isKnown
+  }
+
   /// The purchase that it is about.
   public var purchase: PurchaseKey? {
     guard let environment, let originalTransactionId else { return nil }

@@ -7,7 +7,7 @@ public import Postgres
 /// Every method throws `PostgresError`.
 @LoopActor
 public struct ConsoleNotifications {
-  private let postgres: PostgresClient
+  let postgres: PostgresClient
 
   /// Creates a reader over a client.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
@@ -20,27 +20,44 @@ public struct ConsoleNotifications {
     case waiting
     /// The oldest first.
     case putAside = "aside"
+    /// Those that changed nothing, the newest first.
+    case stale
+    /// Those that are applied, and whose purchase nobody owns, the newest first.
+    case unclaimed
+    /// Those that no post brought, the newest first.
+    case history
   }
 
   /// Reads a page of a list. The number of a place is a time in microseconds.
   ///
-  /// - Parameter end: what is not read until then fails.
+  /// - Parameters:
+  ///   - end: what is not read until then fails.
+  ///   - window: see ``window``; a test takes a small one.
   public func page(
-    _ choice: Choice, of publishers: [Int64], after: ConsolePlace?, limit: Int, until end: ContinuousClock.Instant
+    _ choice: Choice, of publishers: [Int64], after: ConsolePlace?, limit: Int, until end: ContinuousClock.Instant,
+    window: Int = ConsoleNotifications.window
   ) async throws -> ConsoleRows<ConsoleNotification> {
     guard !publishers.isEmpty else { return ConsoleRows() }
-    let start = after ?? (choice == .all ? ConsolePlace(.max, .max, "") : ConsolePlace(0, .min, ""))
+    let isNewestFirst = choice != .waiting && choice != .putAside
+    let start = after ?? (isNewestFirst ? ConsolePlace(.max, .max, "") : ConsolePlace(0, .min, ""))
+    let rest = ContinuousClock.now.duration(to: end)
     let place: [PostgresParameter] = [
       .int64s(publishers), .int64(start.microseconds), .int64(start.publisherId), .text(start.id),
       .int64(Int64(limit) + 1),
     ]
-    let statement: PostgresStatement =
-      switch choice {
-      case .all: .listConsoleNewest
-      case .waiting: .listConsoleWaiting
-      case .putAside: .listConsolePutAside
-      }
-    let rest = ContinuousClock.now.duration(to: end)
+    let statement: PostgresStatement
+    switch choice {
+    case .all: statement = .listConsoleNewest
+    case .waiting: statement = .listConsoleWaiting
+    case .putAside: statement = .listConsolePutAside
+    case .stale, .unclaimed, .history:
+      let windowed: PostgresStatement =
+        choice == .stale
+        ? .listConsoleStale : choice == .history ? .listConsoleFromHistory : .listConsoleUnclaimedNotifications
+      return try await self.windowed(
+        windowed, of: publishers, before: start, limit: limit, window: Self.window(of: publishers.count, window),
+        within: rest)
+    }
     let rows = try await postgres.limited(to: rest, [PostgresQuery(statement, place)])[0]
     return try ConsoleRows(rows, limit: limit, id: "uuid", ConsoleNotification.init)
   }

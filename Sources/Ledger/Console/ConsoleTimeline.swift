@@ -19,10 +19,12 @@ public struct ConsoleTimeline {
     public var moments: [ConsoleMoment] = []
     /// The kinds that could not be read, or not in time.
     public var missing: [ConsoleMoment.Kind] = []
+    /// Whether there are older lines than these.
+    public var hasMore = false
 
     /// Creates a reading.
-    public init(moments: [ConsoleMoment] = [], missing: [ConsoleMoment.Kind] = []) {
-      (self.moments, self.missing) = (moments, missing)
+    public init(moments: [ConsoleMoment] = [], missing: [ConsoleMoment.Kind] = [], hasMore: Bool = false) {
+      (self.moments, self.missing, self.hasMore) = (moments, missing, hasMore)
     }
   }
 
@@ -41,27 +43,31 @@ public struct ConsoleTimeline {
     let kinds: [(ConsoleMoment.Kind, [PostgresStatement])] = [
       (.registration, [.readConsoleRegistrations, .readConsoleRegistrationsUnderWay]),
       (.notification, [.readConsoleNotifications]), (.ownership, [.readConsoleOwnerships]),
-      (.grant, [.readConsoleGrants]), (.note, [.readConsoleNotes]), (.change, [.readConsoleChanges]),
-      (.event, [.readConsoleEvents]),
-      (.attempt, [.readConsoleAttempts]),
+      (.grant, [.readConsoleGrants]), (.note, [.readConsoleNotes]),
+      (.change, [.readConsoleChanges, .readConsolePurchaseChanges]), (.event, [.readConsoleEvents]),
+      (.attempt, [.readConsoleAttempts]), (.change, [.readConsoleRepeats]),
     ]
     let parameters: [PostgresParameter] = [
-      .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit)),
+      .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit) + 1),
     ]
     var reading = Reading()
+    func miss(_ kind: ConsoleMoment.Kind) {
+      if !reading.missing.contains(kind) { reading.missing.append(kind) }
+    }
     for (kind, statements) in kinds {
       let rest = ContinuousClock.now.duration(to: end)
       guard rest > .zero else {
-        reading.missing.append(kind)
+        miss(kind)
         continue
       }
       do {
         reading.moments += try await moments(kind, statements.map { PostgresQuery($0, parameters) }, within: rest)
       } catch {
         onFailure(error)
-        reading.missing.append(kind)
+        miss(kind)
       }
     }
+    reading.hasMore = reading.moments.count > limit
     reading.moments = ConsoleMoment.newestFirst(reading.moments, limit: limit)
     return reading
   }
@@ -85,7 +91,13 @@ public struct ConsoleTimeline {
     _ kind: ConsoleMoment.Kind, _ queries: [PostgresQuery], within time: Duration
   ) async throws -> [ConsoleMoment] {
     try await postgres.limited(to: time, queries).flatMap { rows in
-      try rows.map { try ConsoleMoment(kind, $0, job: kind == .registration ? try $0.bytes("job") : nil) }
+      try rows.map { row in
+        var moment = try ConsoleMoment(kind, row, job: kind == .registration ? try row.bytes("job") : nil)
+        if kind == .event {
+          (moment.about, moment.outcome) = ConsoleMoment.words(ofEvent: try row.bytes("body"))
+        }
+        return moment
+      }
     }
   }
 }
@@ -132,10 +144,12 @@ extension PostgresStatement {
     ORDER BY due_at DESC LIMIT $3
     """)
 
+  /// Nearly every event is short. A long one lists all of a customer's purchases, and says nothing in a word.
   fileprivate static let readConsoleEvents = PostgresStatement(
     "console: read events",
     """
-    SELECT time AS at, NULL::timestamptz AS signed_at, topic AS what, id, NULL AS about, NULL AS outcome
+    SELECT time AS at, NULL::timestamptz AS signed_at, topic AS what, id, NULL AS about, NULL AS outcome,
+      CASE WHEN octet_length(body) <= 16384 THEN body END AS body
     FROM events WHERE publisher_id = $1 AND customer_id = $2 ORDER BY time DESC LIMIT $3
     """)
 
@@ -161,9 +175,14 @@ extension PostgresStatement {
   fileprivate static let readConsoleOwnerships = PostgresStatement(
     "console: read ownerships",
     """
-    SELECT began_at AS at, NULL::timestamptz AS signed_at, cause AS what, subscription_id::text AS id,
-      original_transaction_id AS about, CASE WHEN ended_at IS NULL THEN 'owns it' ELSE 'over' END AS outcome
-    FROM ownerships WHERE publisher_id = $1 AND customer_id = $2 ORDER BY began_at DESC LIMIT $3
+    SELECT * FROM (
+      SELECT began_at AS at, NULL::timestamptz AS signed_at, cause AS what, subscription_id::text AS id,
+        original_transaction_id AS about, CASE WHEN ended_at IS NULL THEN 'owns it' ELSE 'over' END AS outcome
+      FROM ownerships WHERE publisher_id = $1 AND customer_id = $2
+      UNION ALL
+      SELECT ended_at, NULL, 'end of ownership', subscription_id::text, original_transaction_id, 'owns it no more'
+      FROM ownerships WHERE publisher_id = $1 AND customer_id = $2 AND ended_at IS NOT NULL) AS periods
+    ORDER BY at DESC LIMIT $3
     """)
 
   fileprivate static let readConsoleGrants = PostgresStatement(
@@ -184,9 +203,48 @@ extension PostgresStatement {
   fileprivate static let readConsoleChanges = PostgresStatement(
     "console: read changes of customer",
     """
-    SELECT at, NULL::timestamptz AS signed_at, action AS what, id::text AS id, NULL AS about,
-      split_part(actor, ':', 1) AS outcome
+    SELECT at, NULL::timestamptz AS signed_at, action AS what, id::text AS id, NULL AS about, actor AS outcome
     FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id + 0 DESC LIMIT $3
+    """)
+
+  /// What was done to purchases while the customer owned them, from the index `audit_purchase`. The entry about a new
+  /// owner has PostgreSQL's time, and the period that of a role: so there is a minute between them at most.
+  static let readConsolePurchaseChanges = PostgresStatement(
+    "console: read changes of purchases",
+    """
+    SELECT DISTINCT a.at, NULL::timestamptz AS signed_at, a.action AS what, a.id::text AS id, a.subject AS about,
+      a.actor AS outcome
+    FROM (
+      SELECT original_transaction_id, began_at, ended_at FROM ownerships WHERE publisher_id = $1 AND customer_id = $2
+      ORDER BY began_at DESC LIMIT $3) AS period
+    CROSS JOIN LATERAL (
+      SELECT id, at, action, subject, actor FROM audit
+      WHERE publisher_id = $1 AND subject = period.original_transaction_id
+        AND action IN ('purchase.checked', 'purchase.released', 'purchase.transferred')
+        AND at >= period.began_at - interval '1 minute'
+        AND at <= coalesce(period.ended_at, 'infinity') + interval '1 minute'
+      ORDER BY - id LIMIT $3) AS a
+    ORDER BY a.at DESC LIMIT $3
+    """)
+
+  /// Of the newest entries about events that were sent again and jobs that were tried again, those about the customer.
+  /// They come from the index `audit_again`, and name the event or the registration in their detail.
+  static let readConsoleRepeats = PostgresStatement(
+    "console: read repeats for customer",
+    """
+    SELECT again.at, NULL::timestamptz AS signed_at, again.action AS what, again.thing AS id, NULL AS about,
+      again.actor AS outcome
+    FROM (
+      SELECT at, action, actor, substring(encode(detail, 'escape') FROM CASE action
+        WHEN 'event.resent' THEN '"eventId":"([^"]+)"' ELSE '"id":"([^"]+)"' END) AS thing
+      FROM audit WHERE publisher_id = $1 AND action IN ('event.resent', 'jobs.retried') ORDER BY - id LIMIT 200) AS again
+    CROSS JOIN LATERAL (
+      SELECT 1 AS found FROM events
+      WHERE again.action = 'event.resent' AND id = again.thing AND publisher_id = $1 AND customer_id = $2
+      UNION ALL
+      (SELECT 1 FROM synchronizations
+      WHERE again.action = 'jobs.retried' AND publisher_id = $1 AND id = again.thing AND customer_id = $2 LIMIT 1)) AS own
+    ORDER BY again.at DESC LIMIT $3
     """)
 
   fileprivate static let readConsolePurchaseNotifications = PostgresStatement(

@@ -111,6 +111,8 @@ struct ConsoleListTests {
         (.listConsoleNewest, "notifications_page", ["'{7}'", "1", "7", "'x'", "5"]),
         (.listConsoleAudit, "audit_newest", ["'{0,7}'", "-100", "5"]),
         (.readAudit, "audit_newest", ["7", "-100", "5"]),
+        (.readConsolePurchaseChanges, "audit_purchase", ["7", "'ann'", "5"]),
+        (.readConsoleRepeats, "audit_again", ["7", "'ann'", "5"]),
         (ExportKind.audit.statement(ExportRange()), "audit_newest", ["7", "5", "-1"]),
         (ExportKind.audit.statement(ExportRange(through: ["9"])), "audit_newest", ["7", "5", "-1", "0", "9"]),
       ] as [(PostgresStatement, String, [String])] {

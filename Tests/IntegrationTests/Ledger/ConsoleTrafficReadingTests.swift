@@ -248,6 +248,44 @@ struct ConsoleTrafficReadingTests {
     }
   }
 
+  @Test func `a list of one kind of notifications goes on, however little a page looks through`() async throws {
+    try await LedgerOfPurchases.with { given in
+      let ledger = given.postgres
+      try await given.register("100", for: "ann")
+      try await given.register("200", for: .nobody)
+      let applied = ", applied_at = now(), due_at = NULL, is_news = "
+      for number in 1...9 {
+        let isStale = number % 3 == 0
+        try await notify(
+          ledger, 7, "\(number)", minutesAgo: Int64(number),
+          applied + (isStale ? "false" : "true") + (number % 2 == 0 ? ", source = 'history'" : ""),
+          about: number % 4 == 0 ? "100" : "200")
+      }
+      try await notify(ledger, 7, "waiting", minutesAgo: 10)
+      try await notify(ledger, 8, "other", minutesAgo: 3, applied + "false, source = 'history'")
+      let reader = ConsoleNotifications(ledger)
+      func pages(
+        _ choice: ConsoleNotifications.Choice, _ publishers: [Int64] = [7], limit: Int = 50, window: Int = 100
+      ) async throws -> [[String]] {
+        try await all { place in
+          try await reader.page(
+            choice, of: publishers, after: place, limit: limit, until: .now + .seconds(60), window: window)
+        }.map { $0.map(\.uuid) }
+      }
+      #expect(try await pages(.stale) == [["3", "6", "9"]])
+      #expect(try await pages(.history) == [["2", "4", "6", "8"]])
+      // Those of the purchase that ann owns are claimed.
+      #expect(try await pages(.unclaimed) == [["1", "2", "5", "7"]])
+      #expect(try await pages(.stale, limit: 2) == [["3", "6"], ["9"]])
+      #expect(try await pages(.history, limit: 1, window: 3).flatMap(\.self) == ["2", "4", "6", "8"])
+      #expect(try await pages(.stale, window: 2).flatMap(\.self) == ["3", "6", "9"])
+      #expect(try await Set(pages(.stale, [7, 8], window: 2).flatMap(\.self)) == ["3", "6", "9", "other"])
+      #expect(try await pages(.stale, [9]) == [[]])
+      let row = try await reader.page(.history, of: [8], after: nil, limit: 5, until: .now + .seconds(60)).rows
+      #expect(row.map(\.isFromHistory) == [true] && row.map(\.isKnownKind) == [true])
+    }
+  }
+
   // MARK: Synchronizations
 
   private func wait(_ ledger: PostgresClient, _ publisher: Int64, _ id: SynchronizationId, dueIn minutes: Int)
