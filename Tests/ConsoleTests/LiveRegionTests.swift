@@ -96,11 +96,16 @@ struct LiveRegionTests {
 
   @Test(
     arguments: [
-      ("GET", "1", true), ("GET", "0", false), ("GET", nil, false), ("POST", "1", false), ("HEAD", "1", false),
-    ] as [(String, String?, Bool)])
-  func `a request says whether the script makes it`(method: String, value: String?, isRefresh: Bool) {
-    let headers = value.map { [(name: "x-countersign-refresh", value: $0)] } ?? []
-    #expect(HTTPServerRequest(method: method, path: ["fleet"], headers: headers).isRefresh == isRefresh)
+      ("GET", "1", nil, true), ("GET", "0", nil, false), ("GET", nil, nil, false), ("POST", "1", nil, false),
+      ("HEAD", "1", nil, false),
+      // The browser loads the page again by its header.
+      ("GET", nil, "1", true), ("GET", nil, "0", false), ("POST", nil, "1", false),
+    ] as [(String, String?, String?, Bool)])
+  func `a request says whether no person makes it`(method: String, field: String?, live: String?, isRefresh: Bool) {
+    let request = HTTPServerRequest(
+      method: method, path: ["fleet"], query: live.map { [(name: "live", value: $0)] } ?? [],
+      headers: field.map { [(name: "x-countersign-refresh", value: $0)] } ?? [])
+    #expect(request.isRefresh == isRefresh)
   }
 
   @Test(

@@ -146,7 +146,7 @@ struct LifePage {
         .div, [.class("verdict")],
         [
           .element(.h2, [], [.text("Here: not known yet")]),
-          .p(.text("The simulator's notification comes within some seconds. Load the page again."), class: "none"),
+          .p(.text("The simulator's notification comes within some seconds."), class: "none"),
         ])
     }
     let owner = purchase.owner.map { view.customer(key.customer($0.customerId)) }

@@ -81,6 +81,11 @@ class Updates:
         self.keeps("live-processes", "while a text is selected",
                    lambda: self.run("getSelection().selectAllChildren(document.querySelector('#live-processes th'))"),
                    lambda: self.run("getSelection().removeAllRanges()"))
+        # An endpoint's answers can be opened. The fleet has nothing to open, so the walk puts it there.
+        self.keeps("live-processes", "while something in it is open",
+                   lambda: self.run("document.getElementById('live-processes').append("
+                                    "Object.assign(document.createElement('details'), {open: true}))"),
+                   lambda: self.run("document.querySelector('#live-processes details').open = false"))
         self.hold()
         self.go_offline()
         self.end_session()
