@@ -9,7 +9,7 @@ import Ledger
 import Redis
 public import Service
 
-/// The role that shows people why a customer has access: pages, rendered here, without a script.
+/// The role that shows people why a customer has access: pages, rendered here, which work without a script.
 ///
 /// It reads the ledger on connections of its own, whose statements have a time limit. So it costs the workers nothing.
 @LoopActor

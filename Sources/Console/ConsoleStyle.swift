@@ -134,12 +134,17 @@ enum ConsoleStyle {
     dd .inline { margin: 0 0 0 .75rem; }
     td .inline { margin: 0; }
     .confirm { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1.25rem 0; }
+    .updates {
+      float: right; display: flex; flex-wrap: wrap; justify-content: end; align-items: center; row-gap: .25rem;
+      max-width: 100%; margin: 0 0 .5rem 1rem; color: var(--soft); font-size: .85rem;
+    }
+    .updates span:not(:empty) { margin-left: .75rem; }
     .mistake { color: var(--bad); margin: 0; min-height: 1.5em; }
     @media (max-width: 600px) {
       header, main { padding-left: .9rem; padding-right: .9rem; }
       dl { grid-template-columns: 1fr; } dd { margin-bottom: .35rem; }
       .who { margin-left: 0; }
     }
-    @media print { header { display: none; } .scroll { overflow: visible; } }
+    @media print { header, .updates { display: none; } .scroll { overflow: visible; } }
     """
 }

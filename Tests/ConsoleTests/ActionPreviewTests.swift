@@ -82,7 +82,7 @@ struct ActionPreviewTests {
     #expect(ErasurePreview.words(erasure).contains("2 purchases without an owner now, 1 registrations"))
   }
 
-  private static func pages(_ role: ConsoleRole) throws -> (customer: String, purchase: String) {
+  private static func pages(_ role: ConsoleRole) throws -> (customer: Document, purchase: Document) {
     let view = try view(role)
     let customer = CustomerPage(
       view: view, customer: customer, rules: rules,

@@ -57,7 +57,7 @@ struct EndpointChangeTests {
 
   private static func secret(
     _ signature: WebhookEndpoint.Signature, old end: Int64?
-  ) throws -> String {
+  ) throws -> Document {
     let key = Array(repeating: UInt8(1), count: 32)
     let secrets =
       [WebhookEndpoint.Secret(key: key)]

@@ -99,7 +99,7 @@ struct GrantFormTests {
   }
 
   private static func page(_ role: ConsoleRole, _ grants: [Grant] = [], _ form: GrantForm = GrantForm()) throws
-    -> String
+    -> Document
   {
     var page = CustomerPage(
       view: try view(role), customer: customer, rules: AccessRules(offers: offers, allowsSandbox: true),

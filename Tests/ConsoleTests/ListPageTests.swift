@@ -250,7 +250,7 @@ struct ListPageTests {
     let refunds = Self.refunds([request], viewer)
     let audit = Self.audit([Self.entry("customer.put", secret), Self.entry("customer.granted", secret)], viewer)
     for text in [
-      refunds.html, String(decoding: refunds.json, as: UTF8.self), audit.html,
+      refunds.html.text, String(decoding: refunds.json, as: UTF8.self), audit.html.text,
       String(decoding: audit.json, as: UTF8.self),
     ] { #expect(!text.contains(secret)) }
     #expect(refunds.html.contains("hidden from viewers") && !audit.html.contains("name=\"customer\""))

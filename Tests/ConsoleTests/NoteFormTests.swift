@@ -35,7 +35,7 @@ struct NoteFormTests {
   }
 
   private static func page(_ role: ConsoleRole, _ form: NoteForm = NoteForm(), _ moments: [ConsoleMoment] = []) throws
-    -> String
+    -> Document
   {
     let person = ConsolePerson(name: "ada", role: role, publishers: .all, password: try Scrypt.ofNobody())
     var page = CustomerPage(

@@ -84,4 +84,16 @@ struct PeopleTests {
     let session = ConsoleSession(name: "a", lineSHA256: "x", startedAt: started * 1000, usedAt: used * 1000)
     #expect(session.left(at: now * 1000, idle: .seconds(100), longest: .seconds(1000)) == .seconds(left))
   }
+
+  @Test(
+    arguments: [
+      // milliseconds of the last use that is noted, and of now; what is noted then, and whether the script asked
+      (0, 10_000, nil, false), (0, 10_001, 10_001, false), (0, 10_001, nil, true), (0, 1_799_999, nil, true),
+      (5000, 0, nil, false), (.min, 5000, nil, false), (0, .max, .max, false),
+    ] as [(Int64, Int64, Int64?, Bool)])
+  func `a refresh is no use of a session`(used: Int64, now: Int64, noted: Int64?, isRefresh: Bool) {
+    let session = ConsoleSession(name: "a", lineSHA256: "x", startedAt: 0, usedAt: used)
+    let after = SignIn.session(session, usedAt: now, isRefresh: isRefresh)
+    #expect(after?.usedAt == noted && after.map(\.startedAt) == noted.map { _ in 0 })
+  }
 }

@@ -38,6 +38,7 @@ struct RequestTests {
       (["customers", "7", "~~a"], .page(.customer(CustomerKey(publisherId: 7, id: "~a")), isJSON: false)),
       (["customers", "7", "a\u{0}"], nil), (["purchases", "7", "Production", "1\u{0}"], nil),
       (["purchases", "7", "\u{0}", "1"], nil), (["style.css.json"], nil),
+      (["refresh.js"], .script), (["refresh.js.json"], nil), (["refresh.js", "x"], nil),
       (["customers", "7", "42", "grants"], .action(.give(CustomerKey(publisherId: 7, id: "42")))),
       (
         ["customers", "7", "42", "grants", "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10", "withdraw"],
@@ -139,7 +140,7 @@ struct RequestTests {
     for path in actions + traffic + more + [["orders"], ["sign-out"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["POST"])
     }
-    for path in [[], ["customers", "7", "42"], ["style.css"]] {
+    for path in [[], ["customers", "7", "42"], ["style.css"], ["refresh.js"]] {
       #expect(try #require(ConsoleRoute(path)).methods == ["GET", "HEAD"])
     }
   }

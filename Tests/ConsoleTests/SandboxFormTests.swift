@@ -97,7 +97,7 @@ struct SandboxFormTests {
       lastSandbox: last, holdings: CustomerPurchases(isKnown: true, version: 1), purchases: [],
       timeline: ConsoleTimeline.Reading())
     page.sandboxForm = form
-    return page.html + String(decoding: page.json, as: UTF8.self)
+    return page.html.text + String(decoding: page.json, as: UTF8.self)
   }
 
   @Test func `the customer's page says it, and has the forms for those who may act`() throws {

@@ -46,7 +46,7 @@ struct TestNotificationTests {
   @Test func `each app says when Apple posted something last`() throws {
     let now = AnsweredPurchases.now
     let key = NotificationSource.Key(publisherId: 7, bundleId: "<b>app", environment: .production)
-    func html(_ role: ConsoleRole, _ source: NotificationSource) throws -> String {
+    func html(_ role: ConsoleRole, _ source: NotificationSource) throws -> Document {
       let person = ConsolePerson(name: "ada", role: role, publishers: .all, password: try Scrypt.ofNobody())
       var page = NotificationsPage(
         view: ConsoleView(prefix: "/c", person: person, now: now), question: ListQuestion(choices: [7]))

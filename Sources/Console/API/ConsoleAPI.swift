@@ -122,6 +122,7 @@ final class ConsoleAPI {
   private func answer(_ request: HTTPServerRequest, _ route: ConsoleRoute) async throws -> HTTPServerResponse {
     switch route {
     case .style: return ConsoleAnswer.style()
+    case .script: return ConsoleAnswer.script()
     case .signIn: return request.method == "POST" ? try await signIn(request) : signInPage(request)
     case .signOut: return try await signOut(request)
     case .openID: return try await beginOpenID(request)
@@ -130,7 +131,7 @@ final class ConsoleAPI {
       guard let person = try await person(of: request) else {
         return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))
       }
-      let reader = ConsoleReader(view: view(person), isJSON: isJSON)
+      let reader = ConsoleReader(view: view(person, request), isJSON: isJSON)
       switch page {
       case .find: return try await find(request.query("q") ?? "", reader)
       case .customer(let key): return try await customer(key, reader)
@@ -146,7 +147,7 @@ final class ConsoleAPI {
       }
     case .action(let action):
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
-      let reader = ConsoleReader(view: view(person), page: action.page)
+      let reader = ConsoleReader(view: view(person, request), page: action.page)
       switch action {
       case .give(let customer): return try await give(customer, request, reader)
       case .allowSandbox(let customer): return try await allowSandbox(for: customer, request, reader)
@@ -170,18 +171,20 @@ final class ConsoleAPI {
       }
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }
-      return try await order(request, ConsoleReader(view: view(person)))
+      return try await order(request, ConsoleReader(view: view(person, request)))
     }
   }
 
   /// Who has the session of a request; `nil` if it has none.
   private func person(of request: HTTPServerRequest) async throws -> ConsolePerson? {
     guard let token = cookie.token(of: request) else { return nil }
-    return try await signIn.person(token)
+    return try await signIn.person(token, isRefresh: request.isRefresh)
   }
 
-  private func view(_ person: ConsolePerson) -> ConsoleView {
-    ConsoleView(prefix: prefix, person: person, now: context.now(), playsLives: lives != nil)
+  private func view(_ person: ConsolePerson, _ request: HTTPServerRequest) -> ConsoleView {
+    ConsoleView(
+      prefix: prefix, person: person, now: context.now(), playsLives: lives != nil,
+      canBeReadAgain: request.canBeReadAgain)
   }
 
   /// Sends somebody without a session to the sign-in, and from there back to a page.

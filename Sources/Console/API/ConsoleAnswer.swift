@@ -5,18 +5,21 @@ enum ConsoleAnswer {
   /// No script at all, the one style sheet, forms to the console only, and no frame around a page.
   static let policy =
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  /// That of a page with live regions: the one script besides, which reads pages of the console only.
+  static let livePolicy = policy + "; script-src 'self'; connect-src 'self'"
 
   private static let headers: [(name: String, value: String)] = [
-    ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
     // With `no-referrer`, a browser would send `Origin: null` with a form.
     ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
   ]
 
   static func page(
-    _ status: Int, _ html: String, _ more: [(name: String, value: String)] = []
+    _ status: Int, _ page: Document, _ more: [(name: String, value: String)] = []
   ) -> HTTPServerResponse {
-    answer(status, "text/html; charset=utf-8", Array(html.utf8), more)
+    answer(
+      status, "text/html; charset=utf-8", Array(page.source.utf8), more, policy: page.isLive ? livePolicy : policy)
   }
 
   static func json(
@@ -31,8 +34,13 @@ enum ConsoleAnswer {
     answer(status, "text/plain; charset=utf-8", Array((text + "\n").utf8), more)
   }
 
-  static func style() -> HTTPServerResponse {
-    var response = answer(200, "text/css; charset=utf-8", Array(ConsoleStyle.css.utf8))
+  static func style() -> HTTPServerResponse { file("text/css; charset=utf-8", ConsoleStyle.css) }
+
+  static func script() -> HTTPServerResponse { file("text/javascript; charset=utf-8", ConsoleScript.source) }
+
+  /// A file of the executable. A browser may keep it for five minutes.
+  private static func file(_ type: String, _ text: String) -> HTTPServerResponse {
+    var response = answer(200, type, Array(text.utf8))
     response.headers.removeAll { $0.name == "Cache-Control" }
     response.headers.append(("Cache-Control", "max-age=300"))
     return response
@@ -40,12 +48,18 @@ enum ConsoleAnswer {
 
   /// Sends the browser to another page of the console, or to the provider.
   static func seeOther(_ address: String, cookies: [String] = []) -> HTTPServerResponse {
-    HTTPServerResponse(status: 303, headers: headers + [("Location", address)] + cookies.map { ("Set-Cookie", $0) })
+    HTTPServerResponse(
+      status: 303,
+      headers: headers + [("Content-Security-Policy", policy), ("Location", address)]
+        + cookies.map { ("Set-Cookie", $0) })
   }
 
   private static func answer(
-    _ status: Int, _ type: String, _ body: [UInt8], _ more: [(name: String, value: String)] = []
+    _ status: Int, _ type: String, _ body: [UInt8], _ more: [(name: String, value: String)] = [],
+    policy: String = ConsoleAnswer.policy
   ) -> HTTPServerResponse {
-    HTTPServerResponse(status: status, headers: headers + [("Content-Type", type)] + more, body: body)
+    HTTPServerResponse(
+      status: status, headers: headers + [("Content-Security-Policy", policy), ("Content-Type", type)] + more,
+      body: body)
   }
 }

@@ -15,7 +15,7 @@ struct ConsoleReader: Sendable {
   }
 
   /// A page, in the form that the reader wants.
-  func answer(_ status: Int = 200, html: @autoclosure () -> String, json: @autoclosure () -> [UInt8])
+  func answer(_ status: Int = 200, html: @autoclosure () -> Document, json: @autoclosure () -> [UInt8])
     -> HTTPServerResponse
   {
     isJSON ? ConsoleAnswer.json(status, json()) : ConsoleAnswer.page(status, html())

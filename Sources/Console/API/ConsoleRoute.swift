@@ -13,6 +13,7 @@ enum ConsoleRoute: Equatable {
   case openID
   case openIDReturn
   case style
+  case script
 
   /// What only somebody with a session sees.
   enum Page: Equatable {
@@ -139,6 +140,7 @@ enum ConsoleRoute: Equatable {
     case ("sign-in", 3) where path == OpenIDSettings.returnPath: self = .openIDReturn
     case ("sign-out", 1) where !isJSON: self = .signOut
     case ("style.css", 1) where !isJSON: self = .style
+    case (ConsoleScript.name, 1) where !isJSON: self = .script
     default: return nil
     }
   }
@@ -226,13 +228,14 @@ enum ConsoleRoute: Equatable {
     case .openID: "openId"
     case .openIDReturn: "openIdReturn"
     case .style: "style"
+    case .script: "script"
     }
   }
 
   /// What a browser may do there.
   var methods: [String] {
     switch self {
-    case .page, .style: ["GET", "HEAD"]
+    case .page, .style, .script: ["GET", "HEAD"]
     // A HEAD would cost what a GET does.
     case .openID, .openIDReturn: ["GET"]
     case .signIn: ["GET", "HEAD", "POST"]

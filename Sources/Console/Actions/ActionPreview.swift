@@ -28,7 +28,7 @@ struct ActionPreview {
   static let noteOfAccess =
     "The audit log gets your name. The publisher's services hear of a change within ten seconds."
 
-  var html: String {
+  var html: Document {
     Layout.page(
       title, view,
       [

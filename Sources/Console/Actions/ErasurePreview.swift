@@ -9,7 +9,7 @@ struct ErasurePreview {
   /// Why it was not done, if the person has tried.
   var refusal: String?
 
-  var html: String {
+  var html: Document {
     let open = holdings.grants.filter { $0.state(at: view.now) == .open }.count
     let running = holdings.purchases.filter { $0.presentRenewal?.willRenew == true }.count
     return Layout.page(

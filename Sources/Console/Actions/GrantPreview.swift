@@ -64,7 +64,7 @@ struct GrantPreview {
       : "the publisher's file has no offer \(change.grant.offerId) now, so a grant of it gives no access"
   }
 
-  var html: String {
+  var html: Document {
     let grant = change.grant
     let isSame = before?.accessGranted == after?.accessGranted && before?.expiresAt == after?.expiresAt
     return Layout.page(

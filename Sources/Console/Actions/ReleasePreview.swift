@@ -28,7 +28,7 @@ struct ReleasePreview {
     }.map(\.offerId)
   }
 
-  var html: String {
+  var html: Document {
     let lost = lost.map(rules.offers.name).joined(separator: ", ")
     return ActionPreview(
       view: view, title: "Release the purchase?",

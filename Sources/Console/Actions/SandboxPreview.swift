@@ -63,7 +63,7 @@ struct SandboxPreview {
     }
   }
 
-  var html: String {
+  var html: Document {
     let (override, isSet) = (change.override, change == .set(change.override))
     return ActionPreview(
       view: view, title: isSet ? "Give sandbox access?" : "Withdraw the sandbox access?",

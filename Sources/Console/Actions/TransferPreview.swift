@@ -75,7 +75,7 @@ struct TransferPreview {
       })
   }
 
-  var html: String {
+  var html: Document {
     let isNew = !to.holdings.isKnown
     return Layout.page(
       "Transfer the purchase?", view,

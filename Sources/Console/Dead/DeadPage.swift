@@ -17,7 +17,7 @@ struct DeadPage {
   private var page: ListPage { ListPage(view: view, list: .dead, question: question) }
   private var acts: Bool { view.person.role.acts }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "What no process tries any more. It waits for a person.",
       filters: [
@@ -26,7 +26,9 @@ struct DeadPage {
         ListPage.field(
           "cause", "Cause", [("", "any")] + DeadCause.allCases.map { ($0.rawValue, $0.words) },
           chosen: form.cause?.rawValue ?? ""),
-      ], table: content, empty: "Nothing was given up. That is how it should be.")
+      ], table: content, empty: "Nothing was given up. That is how it should be.",
+      // A look takes a queue's messages out for a moment, and another person's action would find fewer.
+      isLive: form.kind.queue == nil, below: all)
   }
 
   private var content: HTML? {
@@ -39,10 +41,10 @@ struct DeadPage {
       guard hasMore else { return nil }
       // Those of others stand before them.
       let words = "None of the first \(DeadForm.mostShown) is in this list, and there may be more behind them."
-      return .all([.p(.text(words), class: "none"), all])
+      return .p(.text(words), class: "none")
     }
     let more = "There are more. The page shows \(rows.count) of them, and the buttons below mean all."
-    return .all([table, hasMore ? .p(.text(more), class: "none") : .nothing, all])
+    return .all([table, hasMore ? .p(.text(more), class: "none") : .nothing])
   }
 
   private var table: HTML {
@@ -95,7 +97,7 @@ struct DeadPage {
 
   /// The forms for all rows of the list, also of those that the page does not show.
   private var all: HTML {
-    guard acts else { return .nothing }
+    guard acts, trouble == nil, hasMore || !rows.isEmpty else { return .nothing }
     return .section("All of this list", [.element(.div, [.class("buttons")], [buttons(form, ofOne: nil)])])
   }
 

@@ -24,7 +24,7 @@ extension ConsoleAPI {
     page.hasMoreApps = places.hasMore
     page.budgets = try await budgets.states(of: places.found)
     var answer = reader.answer(html: page.html, json: page.json)
-    // A page of HTML needs no script for that.
+    // A browser without JavaScript asks for it.
     if page.isLive, !reader.isJSON { answer.headers.append(("Refresh", "\(FleetPage.seconds)")) }
     return answer
   }

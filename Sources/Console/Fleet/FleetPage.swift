@@ -42,12 +42,17 @@ struct FleetPage {
   private var page: ListPage { ListPage(view: view, list: .fleet, question: question) }
   private var alarms: [FleetAlarm] { showsProcesses ? FleetAlarm.all(of: beats) : [] }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "The processes that run now, what waits for them, and what is left of Apple's budgets.",
-      table: .all([live, needs, processes, serverTable, waiting, budgetTable]), empty: "")
+      table: .all([
+        isLive ? live : .element(.noscript, [], [live]), view.region(.alarms, needs),
+        view.region(.processes, processes), view.region(.servers, serverTable), view.region(.queues, waiting),
+        view.region(.budgets, budgetTable),
+      ]), empty: "")
   }
 
+  /// For browsers without JavaScript.
   private var live: HTML {
     let other = view.link(
       [ConsoleList.fleet.rawValue],

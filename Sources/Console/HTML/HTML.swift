@@ -5,8 +5,10 @@
 struct HTML: Sendable, Equatable {
   /// The piece as it goes out.
   let source: String
+  /// Whether it has a region that the console's script reads again.
+  let isLive: Bool
 
-  private init(escaped source: String) { self.source = source }
+  private init(escaped source: String, isLive: Bool = false) { (self.source, self.isLive) = (source, isLive) }
 
   /// Nothing at all.
   static let nothing = HTML(escaped: "")
@@ -15,7 +17,9 @@ struct HTML: Sendable, Equatable {
   static func text(_ text: String) -> HTML { HTML(escaped: escaped(text)) }
 
   /// Pieces one behind the other.
-  static func all(_ pieces: [HTML]) -> HTML { HTML(escaped: pieces.map(\.source).joined()) }
+  static func all(_ pieces: [HTML]) -> HTML {
+    HTML(escaped: pieces.map(\.source).joined(), isLive: pieces.contains(where: \.isLive))
+  }
 
   /// An element with its attributes and what it holds.
   static func element(_ tag: Tag, _ attributes: [Attribute] = [], _ children: [HTML] = []) -> HTML {
@@ -23,12 +27,20 @@ struct HTML: Sendable, Equatable {
     for attribute in attributes { source += " \(attribute.name)=\"\(escaped(attribute.value))\"" }
     source += ">"
     if tag.isVoid { return HTML(escaped: source) }
-    return HTML(escaped: source + children.map(\.source).joined() + "</\(tag.rawValue)>")
+    return HTML(
+      escaped: source + children.map(\.source).joined() + "</\(tag.rawValue)>",
+      isLive: attributes.contains(where: \.isLive) || children.contains(where: \.isLive))
   }
 
-  /// A whole page.
-  static func document(_ children: [HTML]) -> String {
-    "<!DOCTYPE html>\n" + element(.html, [.lang("en")], children).source + "\n"
+  /// A whole page. If it has a live region, it gets the console's one script: nothing else makes such an element.
+  ///
+  /// - Parameter prefix: the path before all pages, which the configuration has checked.
+  static func document(_ prefix: String, head: [HTML], body: [HTML]) -> Document {
+    let isLive = body.contains(where: \.isLive)
+    let address = Link(prefix, [ConsoleScript.name]).address
+    let script = isLive ? [HTML(escaped: "<script src=\"\(escaped(address))\" defer></script>")] : []
+    let page = element(.html, [.lang("en")], [element(.head, [], head + script), element(.body, [], body)])
+    return Document(source: "<!DOCTYPE html>\n\(page.source)\n", isLive: isLive)
   }
 
   /// The same in an element, an attribute with quotes, and a title. Controls become U+FFFD: no text has them.
@@ -53,8 +65,8 @@ struct HTML: Sendable, Equatable {
   /// The elements of the console's pages. None of them holds a script or a style.
   enum Tag: String, CaseIterable {
     case a, body, br, button, caption, code, dd, details, div, dl, dt, footer, form, h1, h2, h3, head, header, html
-    case input, label, li, link, main, meta, nav, p, pre, section, small, span, strong, summary, table, tbody, td, th
-    case textarea, thead, time, title, tr, ul
+    case input, label, li, link, main, meta, nav, noscript, p, pre, section, small, span, strong, summary, table, tbody
+    case td, th, textarea, thead, time, title, tr, ul
     case select, option
     case svg, rect, line
 
@@ -62,10 +74,21 @@ struct HTML: Sendable, Equatable {
   }
 }
 
+/// A whole page. Only ``HTML/document(_:head:body:)`` makes one.
+struct Document: Sendable, Equatable {
+  /// The page as it goes out.
+  let source: String
+  /// Whether it has the console's script.
+  let isLive: Bool
+
+  fileprivate init(source: String, isLive: Bool) { (self.source, self.isLive) = (source, isLive) }
+}
+
 /// An attribute of an element. Its name is one of these, so no handler of a script can be among them.
 struct Attribute: Sendable, Equatable {
   fileprivate(set) var name: String
   fileprivate(set) var value: String
+  fileprivate var isLive: Bool { name == "data-live" }
 
   /// The names whose values are plain text.
   enum Name: String, CaseIterable {
@@ -83,4 +106,5 @@ struct Attribute: Sendable, Equatable {
   static func title(_ text: String) -> Attribute { of(.title, text) }
   static func href(_ link: Link) -> Attribute { Attribute(name: "href", value: link.address) }
   static func action(_ link: Link) -> Attribute { Attribute(name: "action", value: link.address) }
+  static func live(_ region: LiveRegion) -> Attribute { Attribute(name: "data-live", value: "\(region.seconds)") }
 }

@@ -18,15 +18,19 @@ struct ListPage {
   ///   - table: `nil` if there is no row.
   ///   - empty: what that means, and what to do.
   ///   - soFar: what it means where more may follow.
+  ///   - isLive: whether the table is a region that the script reads again.
+  ///   - below: what stands below the table.
   func html(
     lead: String, filters: [HTML] = [], table: HTML?, empty: String,
-    soFar: String = "None is on this page. There may be some on the next one."
-  ) -> String {
-    Layout.page(
+    soFar: String = "None is on this page. There may be some on the next one.", isLive: Bool = false,
+    below: HTML = .nothing
+  ) -> Document {
+    let content = HTML.all([content(table, next == nil ? empty : soFar), wayOn])
+    return Layout.page(
       list.title, view, at: list,
       [
         .element(.h1, [], [.text(list.title)]), .p(.text(lead), class: "lead"), choice(filters),
-        content(table, next == nil ? empty : soFar), wayOn,
+        isLive && !question.needsChoice ? view.region(.list, content) : content, below,
       ])
   }
 

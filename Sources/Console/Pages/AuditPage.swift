@@ -18,7 +18,7 @@ struct AuditPage {
 
   private var page: ListPage { ListPage(view: view, list: .audit, question: question, next: found.next) }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "Every change that a token, a person, Apple or a policy made. Nobody can change an entry.",
       filters: view.person.role.seesPersonalData ? [field] : [], table: found.rows.isEmpty ? nil : table,

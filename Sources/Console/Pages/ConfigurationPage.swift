@@ -28,7 +28,7 @@ struct ConfigurationPage {
   /// Whether the person needs to know more than that something is wrong.
   private var showsKeys: Bool { view.person.role.acts }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "What the publishers' files say. This console has read them within the last half minute.",
       table: found.rows.isEmpty && broken.isEmpty ? nil : .all(mistakes + [publisherTable, appTable]),

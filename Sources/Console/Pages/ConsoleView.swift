@@ -9,6 +9,8 @@ struct ConsoleView: Sendable {
   let now: Int64
   /// Whether people can play lives in the simulator.
   var playsLives = false
+  /// Whether the console's script may read the page again.
+  var canBeReadAgain = true
 
   func link(_ segments: [String], query: [(name: String, value: String)] = []) -> Link {
     Link(prefix, segments, query: query)

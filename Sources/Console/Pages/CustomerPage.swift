@@ -44,14 +44,16 @@ struct CustomerPage {
 
   private func name(_ offer: OfferId) -> String { rules.offers.name(of: offer) }
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Customer \(customer.id)", view, search: customer.id.text,
       [
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
         email.map { .p(.text($0), class: "lead") } ?? .nothing, .refusal(refusal),
-      ] + [sandbox.line] + verdict + [purchaseTable, grantTable, sandbox.html, timelineTable, personForms])
+        view.region(.access, .all([sandbox.line] + verdict)), view.region(.purchases, purchaseTable), grantTable,
+        sandbox.html, timelineTable, personForms,
+      ])
   }
 
   /// The end of the sandbox access by hand that is in force.
@@ -159,22 +161,22 @@ struct CustomerPage {
   }
 
   private var grantTable: HTML {
-    var pieces: [HTML] = []
-    if !holdings.grants.isEmpty {
-      pieces.append(
-        .table(
-          "Access that a person gave", ["Grant", "Offer", "Reason", "Note", "Given", "Ends", "Change"],
-          holdings.grants.map { grant in
-            [
-              .code(grant.id.text), .text(name(grant.offerId)), .text(grant.reason.rawValue), .text(grant.note ?? ""),
-              view.time(grant.createdAt), view.time(grant.endsAt), withdrawal(grant),
-            ]
-          }))
-    }
-    if view.person.role.acts, !rules.offers.all.isEmpty {
-      pieces.append(GrantFields(view: view, customer: customer, offers: rules.offers.all, form: form).html)
-    }
-    return pieces.isEmpty ? .nothing : .section("Grants by hand", pieces)
+    let gives = view.person.role.acts && !rules.offers.all.isEmpty
+    guard gives || !holdings.grants.isEmpty else { return .nothing }
+    let fields = GrantFields(view: view, customer: customer, offers: rules.offers.all, form: form)
+    return .section("Grants by hand", [view.region(.grants, grants), gives ? fields.html : .nothing])
+  }
+
+  private var grants: HTML {
+    guard !holdings.grants.isEmpty else { return .nothing }
+    return .table(
+      "Access that a person gave", ["Grant", "Offer", "Reason", "Note", "Given", "Ends", "Change"],
+      holdings.grants.map { grant in
+        [
+          .code(grant.id.text), .text(name(grant.offerId)), .text(grant.reason.rawValue), .text(grant.note ?? ""),
+          view.time(grant.createdAt), view.time(grant.endsAt), withdrawal(grant),
+        ]
+      })
   }
 
   private func withdrawal(_ grant: Grant) -> HTML {
@@ -183,7 +185,18 @@ struct CustomerPage {
   }
 
   private var timelineTable: HTML {
-    var pieces = view.person.role.acts ? [note.html(customer, view)] : []
+    let log = view.link(
+      [ConsoleList.audit.rawValue], query: [("publisher", "\(customer.publisherId)"), ("customer", customer.id.text)])
+    return .section(
+      "Timeline",
+      [
+        view.person.role.acts ? note.html(customer, view) : .nothing, view.region(.timeline, moments),
+        .element(.p, [.class("pages")], [.link(log, "Who changed this customer")]),
+      ])
+  }
+
+  private var moments: HTML {
+    var pieces: [HTML] = []
     if !timeline.missing.isEmpty {
       pieces.append(.unread("Of the timeline, \(timeline.missing.map { "\($0.rawValue)s" }.joined(separator: ", "))"))
     }
@@ -195,10 +208,7 @@ struct CustomerPage {
       pieces.append(.p(.text("Nothing has happened yet. The first line is a registration."), class: "none"))
     }
     if timeline.hasMore { pieces.append(.olderNotShown) }
-    let log = view.link(
-      [ConsoleList.audit.rawValue], query: [("publisher", "\(customer.publisherId)"), ("customer", customer.id.text)])
-    pieces.append(.element(.p, [.class("pages")], [.link(log, "Who changed this customer")]))
-    return .section("Timeline", pieces)
+    return .all(pieces)
   }
 
   /// What the customer may ask for as a person.

@@ -65,7 +65,7 @@ struct FindPage {
     return hit.purchase.map { view.link(to: $0) }
   }
 
-  var html: String {
+  var html: Document {
     Layout.page(text.isEmpty ? "Find" : "Find \(text)", view, search: text, text.isEmpty ? Self.start : results)
   }
 

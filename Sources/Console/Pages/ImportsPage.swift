@@ -11,11 +11,11 @@ struct ImportsPage {
 
   private var page: ListPage { ListPage(view: view, list: .imports, question: question, next: found.next) }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "Files of purchases that backends brought over HTTP. The command `countersign import` has its own report.",
       table: found.rows.isEmpty ? nil : table,
-      empty: "No import is here. A backend begins one with POST /imports; it is kept for seven days.")
+      empty: "No import is here. A backend begins one with POST /imports; it is kept for seven days.", isLive: true)
   }
 
   private var table: HTML {

@@ -5,7 +5,7 @@ enum Layout {
   /// - Parameter list: the list that the page is.
   static func page(
     _ title: String, _ view: ConsoleView, search: String = "", at list: ConsoleList? = nil, _ content: [HTML]
-  ) -> String {
+  ) -> Document {
     document(
       title, view.prefix,
       [
@@ -49,22 +49,20 @@ enum Layout {
   }
 
   /// A page for anybody.
-  static func document(_ title: String, _ prefix: String, _ content: [HTML]) -> String {
-    HTML.document([
-      .element(
-        .head, [],
-        [
-          .element(.meta, [.of(.charset, "utf-8")]),
-          .element(.meta, [.of(.name, "viewport"), .of(.content, "width=device-width, initial-scale=1")]),
-          .element(.meta, [.of(.name, "color-scheme"), .of(.content, "light dark")]),
-          .element(.title, [], [.text("\(title) · Countersign")]),
-          .element(.link, [.of(.rel, "stylesheet"), .href(Link(prefix, ["style.css"]))]),
-        ]), .element(.body, [], content),
-    ])
+  static func document(_ title: String, _ prefix: String, _ content: [HTML]) -> Document {
+    HTML.document(
+      prefix,
+      head: [
+        .element(.meta, [.of(.charset, "utf-8")]),
+        .element(.meta, [.of(.name, "viewport"), .of(.content, "width=device-width, initial-scale=1")]),
+        .element(.meta, [.of(.name, "color-scheme"), .of(.content, "light dark")]),
+        .element(.title, [], [.text("\(title) · Countersign")]),
+        .element(.link, [.of(.rel, "stylesheet"), .href(Link(prefix, ["style.css"]))]),
+      ], body: content)
   }
 
   /// A page with one message, and the way on.
-  static func message(_ title: String, _ view: ConsoleView, _ text: String, back: Link) -> String {
+  static func message(_ title: String, _ view: ConsoleView, _ text: String, back: Link) -> Document {
     let words = back == view.link([]) ? "Find by any id" : "Back to the page"
     return page(
       title, view,

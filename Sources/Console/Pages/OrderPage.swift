@@ -38,7 +38,7 @@ struct OrderPage {
     }
   }
 
-  var html: String { Layout.page("Order \(id)", view, search: id.text, content) }
+  var html: Document { Layout.page("Order \(id)", view, search: id.text, content) }
 
   private var content: [HTML] {
     switch reply {

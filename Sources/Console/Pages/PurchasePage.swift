@@ -34,7 +34,7 @@ struct PurchasePage {
     return Array(all.prefix(count))
   }
 
-  var html: String {
+  var html: Document {
     let (key, access) = (purchase.key, access)
     let state: [HTML] = [.text(access.isGranted ? "Gives access" : "Gives no access")]
     let end = access.expiresAt.map { [.text(access.isGranted ? ", ends " : ", ended "), view.time($0)] } ?? []
@@ -43,14 +43,16 @@ struct PurchasePage {
       [
         .element(.p, [.class("above")], [.text("Purchase at publisher \(key.publisherId)")]),
         .element(.h1, [.class("id")], [.text(key.originalTransactionId.text)]),
-        .element(
-          .div, [.class(access.isGranted ? "verdict yes" : "verdict no")],
-          [
-            .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
-            .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
-          ]), LifePicture(purchase, owners: record.ownerships, now: view.now).html, transactionTable, requestTable,
-        ownerTable,
-        notificationTable, signed,
+        view.region(
+          .verdict,
+          .element(
+            .div, [.class(access.isGranted ? "verdict yes" : "verdict no")],
+            [
+              .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
+              .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
+            ]), LifePicture(purchase, owners: record.ownerships, now: view.now).html), view.region(.transactions, transactionTable),
+        view.region(.requests, requestTable), view.region(.owners, ownerTable),
+        view.region(.notifications, notificationTable), signed,
       ])
   }
 

@@ -26,11 +26,11 @@ struct RefundRequestsPage {
     [("", "waiting for an answer")]
     + RefundRequest.State.allCases.filter { !$0.isPending }.map { ($0.rawValue, $0.words) }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "Customers asked Apple for the money back, and Apple asks how much they used. Apple decides.",
       filters: [ListPage.field("state", "State", Self.states, chosen: question.filters["state"] ?? "")],
-      table: found.rows.isEmpty ? nil : table, empty: empty)
+      table: found.rows.isEmpty ? nil : table, empty: empty, isLive: true)
   }
 
   private var empty: String {

@@ -16,7 +16,7 @@ struct RefusedPage {
     }
   }
 
-  var html: String {
+  var html: Document {
     Layout.document(
       "No access", prefix,
       [

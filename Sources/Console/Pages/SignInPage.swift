@@ -10,7 +10,7 @@ struct SignInPage {
   /// Why the last attempt had no success.
   var mistake: String?
 
-  var html: String {
+  var html: Document {
     Layout.document(
       "Sign in", prefix,
       [

@@ -14,7 +14,7 @@ struct UnclaimedPage {
 
   private var page: ListPage { ListPage(view: view, list: .unclaimed, question: question, next: found.next) }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "Somebody paid, and no customer has the purchase. The first customer who registers it gets it: "
         + "ask the customer to restore purchases in the app.",

@@ -40,7 +40,7 @@ extension ConsoleAPI {
     do {
       let life = try await lives.begin(id, form.product, of: place.bundleId, graceDays: form.graceDays)
       let key = PurchaseKey(publisherId: publisher.id, environment: .production, originalTransactionId: life.id)
-      return ConsoleAnswer.seeOther(LifePage.address(key, customer, isLive: true, reader.view).address)
+      return ConsoleAnswer.seeOther(LifePage.address(key, customer, isLive: false, reader.view).address)
     } catch {
       page.refusal = refusal(error)
       return ConsoleAnswer.page(503, page.html)
@@ -77,7 +77,8 @@ extension ConsoleAPI {
       // The simulator knows no publishers: the life must be of an app that the person may see.
       guard try await lives.life(key.originalTransactionId).isOf(publisher) else { return reader.nothing }
       _ = try await lives.apply(action, to: key.originalTransactionId)
-      return ConsoleAnswer.seeOther(LifePage.address(key, customer, isLive: true, reader.view).address)
+      return ConsoleAnswer.seeOther(
+        LifePage.address(key, customer, isLive: body["live"] == "1", reader.view).address)
     } catch let error where error is SimulatedLives.Refusal || error is HTTPClientError {
       guard let life = try? await lives.life(key.originalTransactionId) else {
         return reader.message(503, "The simulator does not tell", refusal(error))

@@ -9,7 +9,7 @@ struct PlayPage {
   var chosen = PlayForm()
   var refusal: String?
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Play a life", view,
       [
@@ -99,7 +99,7 @@ struct LifePage {
   let isLive: Bool
   var refusal: String?
 
-  /// With `live=1`, a browser loads the page again after so many seconds.
+  /// With `live=1`, a browser without JavaScript loads the page again after so many seconds.
   static let seconds = 3
 
   static func address(_ key: PurchaseKey, _ customer: CustomerId, isLive: Bool, _ view: ConsoleView) -> Link {
@@ -108,18 +108,23 @@ struct LifePage {
       query: [(name: "customer", value: customer.text)] + (isLive ? [(name: "live", value: "1")] : []))
   }
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Life of \(life.id)", view,
       [
         .element(.p, [.class("above")], [.text("A life in the simulator, at publisher \(key.publisherId)")]),
         .element(.h1, [.class("id")], [.text(life.id.text)]),
-        .p(
-          .link(
-            Self.address(key, customer, isLive: !isLive, view),
-            isLive ? "Stop loading the page again" : "Load again every \(Self.seconds) seconds"), class: "none"),
-        .refusal(refusal), .element(.div, [.class("verdicts")], [apple, ledger]), actions, transactions,
+        isLive ? live : .element(.noscript, [], [live]), .refusal(refusal),
+        view.region(.life, .element(.div, [.class("verdicts")], [apple, ledger])), view.region(.choices, actions),
+        view.region(.renewals, transactions),
       ])
+  }
+
+  private var live: HTML {
+    .p(
+      .link(
+        Self.address(key, customer, isLive: !isLive, view),
+        isLive ? "Stop loading the page again" : "Load again every \(Self.seconds) seconds"), class: "none")
   }
 
   private var apple: HTML {
@@ -141,7 +146,7 @@ struct LifePage {
         .div, [.class("verdict")],
         [
           .element(.h2, [], [.text("Here: not known yet")]),
-          .p(.text("The simulator's notification comes within some seconds. Load the page again."), class: "none"),
+          .p(.text("The simulator's notification comes within some seconds."), class: "none"),
         ])
     }
     let owner = purchase.owner.map { view.customer(key.customer($0.customerId)) }
@@ -184,7 +189,7 @@ struct LifePage {
                 .class("inline"),
               ],
               [
-                .hidden("customer", customer.text),
+                .hidden("customer", customer.text), isLive ? .hidden("live", "1") : .nothing,
                 .element(.button, [.of(.type, "submit"), .class("quiet")], [.text(action.words)]),
               ])
           })

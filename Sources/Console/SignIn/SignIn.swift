@@ -111,22 +111,32 @@ final class SignIn {
 
   /// Returns who has the session of a token; `nil` if it is over, or if the person's line has changed.
   ///
+  /// - Parameter isRefresh: whether the console's script asks, and no person does.
   /// - Throws: `RedisError`.
-  func person(_ token: String) async throws -> ConsolePerson? {
+  func person(_ token: String, isRefresh: Bool) async throws -> ConsolePerson? {
     let digest = Self.digest(token)
-    guard var session = try await sessions.session(digest) else { return nil }
+    guard let session = try await sessions.session(digest) else { return nil }
     let now = context.now()
     guard let person = Self.person(session, people.people, people.roles, people.openID), left(session, now) > .zero
     else {
       try await sessions.end(digest)
       return nil
     }
-    // Each page would write otherwise.
-    if now.subtractingReportingOverflow(session.usedAt).partialValue > 10_000 {
-      session.usedAt = now
-      try await sessions.use(session, digest, for: left(session, now))
+    if let used = Self.session(session, usedAt: now, isRefresh: isRefresh) {
+      try await sessions.use(used, digest, for: left(used, now))
     }
     return person
+  }
+
+  /// A session as its record must become; `nil` if the record stays.
+  ///
+  /// A page that nobody looks at any more refreshes itself: its session ends all the same. And a use is noted every ten
+  /// seconds at most, since each page would write otherwise.
+  nonisolated static func session(_ session: ConsoleSession, usedAt now: Int64, isRefresh: Bool) -> ConsoleSession? {
+    guard !isRefresh, now.subtractingReportingOverflow(session.usedAt).partialValue > 10_000 else { return nil }
+    var used = session
+    used.usedAt = now
+    return used
   }
 
   /// Who has a session, as the files are now; `nil` if the line that lets the person in is gone or another one.

@@ -19,13 +19,12 @@ struct NotificationsPage {
 
   private var page: ListPage { ListPage(view: view, list: .notifications, question: question, next: found.next) }
 
-  var html: String {
+  var html: Document {
     let choices = ConsoleNotifications.Choice.allCases.map { ($0.rawValue, $0.words) }
     return page.html(
       lead: "What Apple posted. The lag is from Apple's signature until the ledger had what the notification says.",
       filters: [ListPage.field("state", "State", choices, chosen: question.filters["state"] ?? "")],
-      table: found.rows.isEmpty && sources.isEmpty
-        ? nil : .all([found.rows.isEmpty ? .p(.text(empty), class: "none") : table, history]), empty: empty)
+      table: found.rows.isEmpty ? nil : table, empty: empty, isLive: true, below: view.region(.apps, history))
   }
 
   /// Apple keeps the notifications that it could not post. Workers read that history, and so find what is missing.
@@ -108,41 +107,46 @@ struct NotificationPage {
   /// Whether the publisher's file has it passed on.
   var isForwarded = false
 
-  var html: String {
+  var html: Document {
     let one = notification
-    let isGood = one.state != .putAside && one.state != .unclaimed
-    let passedOn = isForwarded ? Delivery.id(of: one.key) : nil
     return Layout.page(
       "Notification \(one.uuid)", view, search: one.uuid, at: .notifications,
       [
         .element(.p, [.class("above")], [.text("Notification to publisher \(one.publisherId)")]),
         .element(.h1, [.class("id")], [.text(one.uuid)]),
-        .element(
-          .div, [.class(isGood ? "verdict" : "verdict no")],
-          [
-            .element(.h2, [], [.text(one.title), one.unknownKind]), .p(.text(one.state.words)),
-            one.isKnownKind
-              ? .nothing
-              : .p(
-                .text(
-                  "This version of Countersign does not know the type. What the notification says about the purchase is "
-                    + "applied all the same. Look for a newer version."), class: "none"),
-            .facts([
-              ("State", one.state.mark), ("Purchase", NotificationsPage.purchase(one, view)),
-              ("App", one.bundleId.map { .code($0.text) }), ("Environment", one.environment.map { .text($0.text) }),
-              ("Signed by Apple", view.time(one.signedDate)), ("Received", view.time(one.receivedAt)),
-              ("It came", .text(one.isFromHistory ? "from Apple's Notification History" : "as Apple's post")),
-              ("Applied", view.time(one.appliedAt, otherwise: "not yet")),
-              ("Lag", one.lag.map { .text(ConsoleTime.duration($0)) }),
-              ("Put aside because", one.reason.map { .text($0) }),
-              (
-                "Passed on",
-                passedOn.map {
-                  .link(view.link(to: EventKey(publisherId: one.publisherId, id: $0)), "to the publisher's URLs")
-                }
-              ),
-            ]),
-          ]),
+        view.region(.verdict, verdict),
+      ])
+  }
+
+  private var verdict: HTML {
+    let one = notification
+    let isGood = one.state != .putAside && one.state != .unclaimed
+    let passedOn = isForwarded ? Delivery.id(of: one.key) : nil
+    return .element(
+      .div, [.class(isGood ? "verdict" : "verdict no")],
+      [
+        .element(.h2, [], [.text(one.title), one.unknownKind]), .p(.text(one.state.words)),
+        one.isKnownKind
+          ? .nothing
+          : .p(
+            .text(
+              "This version of Countersign does not know the type. What the notification says about the purchase is "
+                + "applied all the same. Look for a newer version."), class: "none"),
+        .facts([
+          ("State", one.state.mark), ("Purchase", NotificationsPage.purchase(one, view)),
+          ("App", one.bundleId.map { .code($0.text) }), ("Environment", one.environment.map { .text($0.text) }),
+          ("Signed by Apple", view.time(one.signedDate)), ("Received", view.time(one.receivedAt)),
+          ("It came", .text(one.isFromHistory ? "from Apple's Notification History" : "as Apple's post")),
+          ("Applied", view.time(one.appliedAt, otherwise: "not yet")),
+          ("Lag", one.lag.map { .text(ConsoleTime.duration($0)) }),
+          ("Put aside because", one.reason.map { .text($0) }),
+          (
+            "Passed on",
+            passedOn.map {
+              .link(view.link(to: EventKey(publisherId: one.publisherId, id: $0)), "to the publisher's URLs")
+            }
+          ),
+        ]),
       ])
   }
 

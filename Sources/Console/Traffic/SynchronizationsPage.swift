@@ -32,12 +32,13 @@ struct SynchronizationsPage {
 
   private var page: ListPage { ListPage(view: view, list: .synchronizations, question: question, next: found.next) }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "What has waited for more than 30 seconds. Each is tried again until it is finalized.",
       table: found.rows.isEmpty
-        ? nil : .all([progress == nil ? .unread("The states") : .nothing, table, all]),
-      empty: "None waits for long. Each is finalized within seconds.")
+        ? nil : .all([progress == nil ? .unread("The states") : .nothing, table]),
+      empty: "None waits for long. Each is finalized within seconds.", isLive: true,
+      below: found.rows.isEmpty ? .nothing : all)
   }
 
   /// A form for all that wait for one reason.
@@ -102,17 +103,16 @@ struct SynchronizationPage {
   /// That of the one which is not finalized; `nil` if Redis does not answer.
   let progress: SynchronizationProgress?
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Synchronization \(key.id)", view, search: key.id.text, at: .synchronizations,
       [
         .element(.p, [.class("above")], [.text("Synchronization at publisher \(key.publisherId)")]),
-        .element(.h1, [.class("id")], [.text(key.id.text)]),
-      ] + found.map(verdict) + [
+        .element(.h1, [.class("id")], [.text(key.id.text)]), view.region(.verdict, .all(found.map(verdict))),
         .p(
           .text(
             "Whoever registers a purchase chooses the id of the synchronization. So look whether it is the customer "
-              + "whom you mean."), class: "none")
+              + "whom you mean."), class: "none"),
       ])
   }
 

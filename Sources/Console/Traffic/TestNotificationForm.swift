@@ -65,7 +65,7 @@ struct TestNotificationPage {
     }
   }
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Test notification", view, at: .notifications,
       [

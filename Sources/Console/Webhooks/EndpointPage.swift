@@ -43,16 +43,18 @@ struct EndpointPage {
     }
   }
 
-  var html: String {
+  var html: Document {
     Layout.page(
       "Endpoint \(endpoint.id)", view, at: .endpoints,
       [
         .element(.p, [.class("above")], [.text("Endpoint of publisher \(endpoint.publisherId)")]),
         .element(.h1, [.class("id")], [.text(endpoint.id.text)]), .refusal(refusal),
-        .element(
-          .div, [.class(state.isGood && endpoint.isKnown ? "verdict yes" : "verdict no")],
-          [.element(.h2, [], verdict), facts, buttons]), recovery,
-        EndpointPicture(hours: hours).html, log,
+        view.region(
+          .verdict,
+          .element(
+            .div, [.class(state.isGood && endpoint.isKnown ? "verdict yes" : "verdict no")],
+            [.element(.h2, [], verdict), facts, buttons])), recovery,
+        view.region(.hours, EndpointPicture(hours: hours).html), log,
         .answers(attempts.entries.map(\.attempt), view) { "to \($0.eventId)" },
       ])
   }
@@ -146,9 +148,11 @@ struct EndpointPage {
       "Attempts",
       [
         filter,
-        attempts.entries.isEmpty
-          ? .p(.text(empty), class: "none")
-          : .attempts("The newest first", attempts.entries.map(\.attempt), view, of: endpoint.publisherId), wayOn,
+        view.region(
+          .attempts,
+          attempts.entries.isEmpty
+            ? .p(.text(empty), class: "none")
+            : .attempts("The newest first", attempts.entries.map(\.attempt), view, of: endpoint.publisherId), wayOn),
       ])
   }
 

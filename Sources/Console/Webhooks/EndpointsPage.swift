@@ -33,11 +33,12 @@ struct EndpointsPage {
     return (endpoint.publisherId, endpoint.id) > (place.publisherId, EndpointId(place.id))
   }
 
-  var html: String {
+  var html: Document {
     page.html(
       lead: "Where events go. Success is that of the newest \(ConsoleEndpoints.mostAttempts) attempts of the last day.",
       table: found.rows.isEmpty ? nil : table,
-      empty: "There is no endpoint. A publisher adds one with POST /3.1/webhook_endpoints, or in its file.")
+      empty: "There is no endpoint. A publisher adds one with POST /3.1/webhook_endpoints, or in its file.",
+      isLive: true)
   }
 
   private var table: HTML {

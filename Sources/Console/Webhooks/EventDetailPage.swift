@@ -26,15 +26,15 @@ struct EventDetailPage {
     Set(attempts.map(\.endpointId) + event.open.map(\.endpointId)).subtracting([.unknown]).sorted()
   }
 
-  var html: String {
+  var html: Document {
     let topic = event.event?.topic ?? attempts.first?.topic ?? ""
     return Layout.page(
       "Event \(event.id)", view, search: event.id.text,
       [
         .element(.p, [.class("above")], [.text("Event of publisher \(event.publisherId)")]),
         .element(.h1, [.class("id")], [.text(event.id.text)]), .refusal(refusal),
-        .element(.div, [.class("verdict")], [.element(.h2, [], [.text(topic)]), facts]), deliveries, log, answers,
-        body,
+        view.region(.verdict, .element(.div, [.class("verdict")], [.element(.h2, [], [.text(topic)]), facts])),
+        view.region(.deliveries, deliveries), view.region(.attempts, log), view.region(.answers, answers), body,
       ])
   }
 

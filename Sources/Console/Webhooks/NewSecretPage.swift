@@ -15,7 +15,7 @@ struct NewSecretPage {
     }
   }
 
-  var html: String {
+  var html: Document {
     let ends = endpoint.secrets.compactMap(\.expiresAt).max()
     return Layout.page(
       "The new secret", view, at: .endpoints,

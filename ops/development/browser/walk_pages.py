@@ -19,6 +19,7 @@ from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from updates import Updates
 
 URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN, ENDPOINT = (os.environ[name] for name in (
     "CONSOLE_URL", "CONSOLE_USER", "CONSOLE_PASSWORD", "CONSOLE_VIEWER", "CUSTOMER_PATH", "SHOWN_PATH",
@@ -46,6 +47,7 @@ class Walk:
     def __init__(self, driver, folder):
         self.driver, self.folder = driver, folder
         self.mistakes = []
+        self.updates = Updates(self)
 
     def go(self, path):
         self.driver.get(URL + path)
@@ -58,6 +60,9 @@ class Walk:
     def sign_in(self, name):
         self.go("/sign-in")
         self.judge("sign-in")
+        self.fill_in_sign_in(name)
+
+    def fill_in_sign_in(self, name=USER):
         self.driver.find_element(By.NAME, "name").send_keys(name)
         self.driver.find_element(By.NAME, "password").send_keys(PASSWORD)
         self.driver.find_element(By.CSS_SELECTOR, "form button").click()
@@ -135,10 +140,12 @@ class Walk:
     def show(self):
         """Takes the pictures of README.md."""
         self.go(SHOWN)
+        self.updates.resume()
         self.resize(1120)
         for colour in ("light", "dark"):
             self.emulate(colour)
             self.picture(f"console-{colour}", height=640)
+        self.updates.pause()
         self.emulate("light")
         self.resize(1280)
 
@@ -233,10 +240,10 @@ class Walk:
         self.driver.find_element(By.ID, "customer").send_keys(CUSTOMER.rpartition("/")[2])
         self.press("form[action$='/play/start'] button")
         self.wait("the life begins", lambda: "/play/1001/" in self.driver.current_url)
-        # A page that loads itself again would do so while it is judged.
-        page = self.driver.current_url.removeprefix(URL).removesuffix("&live=1")
-        self.go(page)
-        self.wait("the life is known here", lambda: self.seen("Give it to"))
+        page = self.driver.current_url.removeprefix(URL)
+        self.updates.resume()
+        self.updates.shows("Give it to")
+        self.updates.pause()
         self.judge("life-of-nobody")
         self.press("form[action$='/transfer'] button")
         self.wait("the preview comes", lambda: "Transfer the purchase?" in self.driver.title)
@@ -378,6 +385,9 @@ class Walk:
     def walk(self):
         self.sign_in(USER)
         self.judge("find")
+        # The rest of the walk has them paused: no region goes while it is looked at.
+        self.updates.look(SHOWN)
+        self.go("/")
         self.look_for("nothing-has-this-id")
         self.judge("found-nothing")
         self.look_for(CUSTOMER.rpartition("/")[2])
