@@ -2,8 +2,8 @@ public import AMQP
 public import Domain
 public import EventLoop
 
-/// The exchanges and queues of the fleet. Each argument is explicit, since brokers from 3.10 to 4.x have other
-/// defaults.
+/// The exchanges and queues of the fleet. Their arguments are explicit, since brokers from 3.10 to 4.x have other
+/// defaults. Only delay queues have no delivery limit: nobody consumes them (decision 0045).
 ///
 /// Every role declares all of it on every connection: the first role creates it, and a wiped broker gets it back. Only
 /// the queue of a gateway is that gateway's own.

@@ -32,6 +32,27 @@ struct RestoreTests {
     }
   }
 
+  /// The finalized synchronizations of the load, as the ledger has them: Redis may still know what it has forgotten.
+  private func finalizedLoad(_ fleet: RunningFleet) async throws -> Set<String> {
+    try await Set(
+      fleet.texts(
+        "SELECT id AS text FROM synchronizations WHERE publisher_id = \(RegistrationLoad.publisher) "
+          + "AND status = 'finalized'"))
+  }
+
+  /// Makes a base backup while clients keep registering.
+  ///
+  /// - Returns: the registrations that were accepted before, meanwhile and right after.
+  private func backUp(_ fleet: RunningFleet) async throws -> Set<String> {
+    try await RegistrationLoad.with(fleet) { load in
+      try await load.goOn()
+      let before = load.accepted.count
+      try await TestServers.current!.backUpLedger()
+      #expect(load.accepted.count > before, "no registration came during the backup")
+      try await load.goOn()
+    }
+  }
+
   private func ids(_ name: String) -> [String] { (1...5).map { "\(name)\($0)" } }
 
   /// As docs/operate/wiped-servers.md tells it, *PostgreSQL*.
@@ -43,10 +64,11 @@ struct RestoreTests {
     let withoutReuse = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0"]
     try await RunningFleet.with(Self.roles, overrides: withoutReuse) { fleet async throws in
       for customer in [8, 9, 10] { #expect(try await fleet.putCustomer(Int64(customer)).status == 201) }
-      // One half is in the base backup, the other one in the archive of the WAL only.
+      // The first half is in the base backup, the second one in the archive of the WAL only, and the load in both.
       try await register(fleet, ids("base"), customer: 8, from: 1_000_000_000_101)
       _ = try await fleet.finished(Set(ids("base")))
-      try await servers.backUpLedger()
+      let load = try await backUp(fleet)
+      _ = try await fleet.finished(load)
       try await register(fleet, ids("archive"), customer: 8, from: 1_000_000_000_201)
       _ = try await fleet.finished(Set(ids("archive")))
       for number in 1...5 { fleet.simulator.localWeather["\(1_000_000_000_300 + number)"] = [.failing] }
@@ -69,6 +91,9 @@ struct RestoreTests {
         let status = try #require(try await fleet.status(id))
         #expect(status.status == "finalized" && status.accessGranted == true, "\(id)")
       }
+      #expect(try await purchases(fleet, of: "8") == 10)
+      // Every one of the load was committed before the moment, some while the base backup was made.
+      #expect(load.subtracting(try await finalizedLoad(fleet)).isEmpty)
       // Their jobs were in RabbitMQ and Redis.
       fleet.simulator.localWeather = [:]
       let open = try await fleet.finished(Set(ids("open")))

@@ -91,6 +91,11 @@ def rows_of(points, bytes_of, redis_of, tables):
         fleet = needed(points[-1], pace)
         rows.append(Row(f"for {pace:,} a second", ", ".join(f"{count} {name}" for name, count in fleet.items())))
     for purchases in (1_000_000, 10_000_000, 100_000_000):
+        # As long as it takes to register one. At this pace each costs more than at full speed.
+        renewals = purchases / 30 / 86_400
+        fleet = needed(points[0], renewals)
+        rows.append(Row(f"for {purchases:,} purchases, {renewals:.1f} renewals a second", ", ".join(
+            f"{count} {name}" for name, count in fleet.items())))
         size = disk(
             purchases, purchases / 30, lasting=sum(lasting.values()),
             renewal=lasting["transactions"] + lasting["evidence"], notification=NOTIFICATION, notification_days=180,

@@ -6,12 +6,17 @@ import time
 from development.packages import PrivatePython
 from development.server_images import COMPOSE, STARTERS, make_server_images
 from fleet import Failure
+from fleet.console import check_console
 from fleet.processes import wait_until
 from fleet.requests import exchange
 
 PYTHON = PrivatePython(
     "image/python", STARTERS / "requirements.txt", "starts docker-compose.yml with podman-compose", by="ops/image")
 API = "127.0.0.1:8080"
+CONSOLE = "127.0.0.1:8090"
+# As in ops/config/secrets/example-console-users.
+PERSON, PASSWORD = "ada", "example-console-password"
+PUBLISHER = 1001
 TOKEN = "example-publisher-token"
 CUSTOMER, TRANSACTION = 987654321, "1000000000000001"
 SECONDS = 180
@@ -26,6 +31,11 @@ def services(text):
         if "profiles:" not in part:
             found[part.split(":", 1)[0].strip()] = "\n    healthcheck:" in part
     return found
+
+
+def roles(text):
+    """The services that are a role of Countersign, but for the simulator."""
+    return re.findall(r"^  (\w+):.*\n    <<: \*role", text, re.MULTILINE)
 
 
 class Composed:
@@ -68,9 +78,8 @@ class Composed:
         requires one that requires others.
         """
         text = COMPOSE.read_text()
-        roles = re.findall(r"^  (\w+):.*\n    <<: \*role", text, re.MULTILINE)
-        first = [name for name in services(text) if name not in (*roles, "migrate")]
-        for names in (first, ["migrate"], roles):
+        first = [name for name in services(text) if name not in (*roles(text), "migrate")]
+        for names in (first, ["migrate"], roles(text)):
             # Its image is built already: podman-compose knows nothing of the toolchain that a build has mounted.
             self.compose("up", "--detach", "--no-build", "--no-deps", "--scale", f"worker={WORKERS}", *names)
             if names == first:
@@ -131,6 +140,8 @@ class Composed:
         print(f"  a purchase: {found['result']}, offer {found['offerId']}", flush=True)
         wait_until("a verified webhook", self.has_webhook, SECONDS)
         print("  its webhook is in the receiver's log, and its signature is good", flush=True)
+        check_console(CONSOLE, PERSON, PASSWORD, PUBLISHER, CUSTOMER)
+        print(f"  {PERSON} signs in to the console, which says why the customer has access", flush=True)
 
     def has_webhook(self):
         for line in self.containers.run(["podman", "logs", "countersign_receiver_1"]).splitlines():
@@ -140,9 +151,10 @@ class Composed:
 
     def stop(self):
         """Stops the roles, each within the grace that the file gives it."""
-        grace = re.search(r"^  stop_grace_period: (\d+)s", COMPOSE.read_text(), re.MULTILINE)[1]
+        text = COMPOSE.read_text()
+        grace = re.search(r"^  stop_grace_period: (\d+)s", text, re.MULTILINE)[1]
         for name in sorted(self.names()):
-            if not re.search(r"_(gateway|worker|notifier)_", name):
+            if not re.search(rf"_({'|'.join(roles(text))})_", name):
                 continue
             began = time.monotonic()
             self.containers.run(["podman", "stop", "--time", grace, name])

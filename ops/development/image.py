@@ -15,6 +15,7 @@ from development.image_system import IMAGE, ROLES, USER, Contents, ImageSystem
 from fleet import ROOT, Failure, shown
 from fleet.check import Check
 from fleet.processes import Processes, Stopped
+from fleet.run import check_its_console
 from fleet.system import Step
 
 # The most that an unpacked image may take, in bytes.
@@ -78,10 +79,12 @@ def run(containers):
         system = ImageSystem(processes, containers)
         try:
             system.start()
+            system.start_console()
             version = containers.run(["podman", "run", "--rm", "--network=none", "--read-only", IMAGE, "--version"])
             with Step("a look at the processes"):
                 system.check_processes()
             Check(system).run()
+            check_its_console(system.configuration)
             system.end_roles(GRACE)
         finally:
             system.stop()

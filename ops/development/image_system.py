@@ -12,7 +12,7 @@ IMAGE = "localhost/countersign"
 USER = 10001
 # No capability, no file system to write to, no way to more rights.
 CONFINED = ("--read-only", "--read-only-tmpfs=false", "--cap-drop=all", "--security-opt=no-new-privileges")
-ROLES = ("simulator", "gateway", "worker 1", "worker 2", "notifier")
+ROLES = ("simulator", "gateway", "worker 1", "worker 2", "notifier", "console")
 
 
 class ImageSystem(System):
@@ -55,7 +55,7 @@ class ImageSystem(System):
     # -- what only a container shows
 
     def check_processes(self):
-        """Looks at the processes of the roles from outside: who they are, and what they may do."""
+        """Looks at the processes of all roles from outside: who they are, and what they may do."""
         for name in ROLES:
             pid = self.containers.run(["podman", "inspect", "--format", "{{.State.Pid}}", container(name)]).strip()
             status = pathlib.Path(f"/proc/{pid}/status").read_text()

@@ -3,14 +3,14 @@ import argparse
 import json
 import sys
 import time
-import urllib.parse
 
 from fleet import ROOT, Failure, shown
 from fleet.build import build
 from fleet.check import TOPIC, Check
 from fleet.configuration import CONSOLE_USER, CUSTOMER, PUBLISHER
+from fleet.console import check_console
 from fleet.processes import Processes, Stopped
-from fleet.requests import ask, exchange
+from fleet.requests import ask
 from fleet.system import System
 
 # The last line of a check, with the seconds that it took.
@@ -22,18 +22,8 @@ def put_customer(configuration):
     ask(configuration, "PUT", f"/customers/{CUSTOMER}", {})
 
 
-def check_console(configuration):
-    """Signs in to the console, and looks at the customer who has bought something."""
-    address = configuration.listen["console"]
-    form = urllib.parse.urlencode({"name": CONSOLE_USER, "password": configuration.console_password, "next": ""})
-    signed_in, reason, headers = exchange(address, "POST", "/sign-in", form, {"Origin": f"http://{address}"})
-    cookie = headers.get("Set-Cookie", "").partition(";")[0]
-    status, text, _ = exchange(address, "GET", f"/customers/{PUBLISHER}/{CUSTOMER}", headers={"Cookie": cookie})
-    if 0 in (signed_in, status):
-        raise Failure(f"the console at {address} did not answer: {text if signed_in else reason}")
-    if (signed_in, status) != (303, 200) or "Has access" not in text:
-        raise Failure(f"the console answered {signed_in} to the sign-in, and {status} for the customer, "
-                      "without \"Has access\"")
+def check_its_console(configuration):
+    check_console(configuration.listen["console"], CONSOLE_USER, configuration.console_password, PUBLISHER, CUSTOMER)
     print("The console says why the customer has access.", flush=True)
 
 
@@ -90,7 +80,7 @@ def run(check):
             system.start_console()
             if check:
                 Check(system).run()
-                check_console(system.configuration)
+                check_its_console(system.configuration)
             else:
                 put_customer(system.configuration)
                 print(invitation(system), flush=True)

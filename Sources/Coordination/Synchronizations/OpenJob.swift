@@ -15,4 +15,21 @@ public struct OpenJob: Sendable, Equatable {
   public init(job: Job, status: Synchronization.Status, cause: RetryCause?, place: String?, member: String) {
     (self.job, self.status, self.cause, self.place, self.member) = (job, status, cause, place, member)
   }
+
+  /// All that is needed to find it again.
+  public struct Name: Hashable, Sendable {
+    public let lane: JobLane
+    public let publisherId: Int64
+    public let synchronizationId: SynchronizationId
+
+    /// Creates a value.
+    public init(lane: JobLane, publisherId: Int64, synchronizationId: SynchronizationId) {
+      (self.lane, self.publisherId, self.synchronizationId) = (lane, publisherId, synchronizationId)
+    }
+  }
+
+  /// All that is needed to find it again.
+  public var name: Name {
+    Name(lane: job.lane, publisherId: job.publisherId, synchronizationId: job.synchronizationId)
+  }
 }

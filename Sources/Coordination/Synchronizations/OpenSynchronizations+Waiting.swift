@@ -12,7 +12,7 @@ extension OpenSynchronizations {
     public var next: String?
   }
 
-  /// Reads the open synchronizations of all lanes, page by page.
+  /// Reads the open synchronizations of all lanes, page by page. One may come twice: ``MeantJobs`` counts each once.
   ///
   /// - Parameter doors: those of this build. A job that only a newer process can read is left out.
   public func forEachPage(doors: DoorCatalog, _ body: @LoopActor ([OpenJob]) async throws -> Void) async throws {
@@ -61,13 +61,28 @@ extension OpenSynchronizations {
   ///
   /// - Returns: how many were still retrying.
   public func hurry(_ jobs: [OpenJob]) async throws -> Int {
-    guard !jobs.isEmpty else { return 0 }
-    let reply = try await redis.run(
-      .hurry, keys: [:], moreKeys: jobs.map { keys.open($0.job.lane) },
-      arguments: ["prefix": keys.synchronizationPrefix], moreArguments: jobs.map(\.member))
-    guard let count = reply.integer else { throw RedisError.unexpected(reply, "hurry") }
-    return Int(clamping: count)
+    try await hurry(jobs.map(\.name))
   }
+
+  /// Lets the next sweep enqueue jobs that are retrying, however many there are.
+  ///
+  /// - Returns: how many were still retrying.
+  public func hurry(_ names: [OpenJob.Name]) async throws -> Int {
+    var hurried = 0
+    for start in stride(from: 0, to: names.count, by: Self.hurriedAtOnce) {
+      let some = names[start..<min(start + Self.hurriedAtOnce, names.count)]
+      let reply = try await redis.run(
+        .hurry, keys: [:], moreKeys: some.map { keys.open($0.lane) },
+        arguments: ["prefix": keys.synchronizationPrefix],
+        moreArguments: some.map { keys.member($0.publisherId, $0.synchronizationId) })
+      guard let count = reply.integer else { throw RedisError.unexpected(reply, "hurry") }
+      hurried += Int(clamping: count)
+    }
+    return hurried
+  }
+
+  /// While Redis runs a script, all others wait.
+  private static let hurriedAtOnce = 500
 }
 
 extension RedisScript {

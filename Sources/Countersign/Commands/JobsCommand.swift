@@ -51,35 +51,43 @@ struct JobsCommand {
   }
 
   private func answer(_ postgres: PostgresClient?) async -> Int32 {
-    let publishers = configuration.publishers
-    func apps(_ publisher: Int64) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
     let now = unixMilliseconds()
-    var (matching, hurried, listed) = (0, 0, 0)
+    var filter = options.filter
+    // Jobs keep coming. A person who says `retry` means those that are there.
+    if options.action == .retry { filter.registeredUntil = now }
     do {
       if let postgres { try await SchemaCheck(postgres).pass(within: .seconds(30)) }
-      try await open.forEachPage(doors: DoorRegistry.catalog) { page in
-        let jobs = page.filter { options.filter.matches($0, at: now, apps: apps) }
-        matching += jobs.count
-        let some = Array(jobs.prefix(max(0, most - listed)))
-        listed += some.count
-        if options.action != .retry {
-          for job in some { say(line(of: job, at: now)) }
-        } else if !options.isDryRun {
-          try await audit?.note(
-            "jobs.retried", "jobs", of: some.map(\.job.publisherId), filter: options.filter.json)
-          hurried += try await open.hurry(some)
-        }
+      let meant = try await meant(filter, at: now)
+      var hurried = 0
+      if options.action == .retry, !options.isDryRun {
+        try await audit?.note("jobs.retried", "jobs", of: meant.kept.map(\.publisherId), filter: filter.json)
+        hurried = try await open.hurry(meant.kept)
       }
+      say(
+        jsonLine { json in
+          json.member("matching", Int64(meant.count))
+          if meant.isFull { json.member("more", true) }
+          if options.action == .retry { json.member("retried", Int64(hurried)) }
+        })
+      return 0
     } catch {
       complain(error, by: "jobs")
       return 1
     }
-    say(
-      jsonLine { json in
-        json.member("matching", Int64(matching))
-        if options.action == .retry { json.member("retried", Int64(hurried)) }
-      })
-    return 0
+  }
+
+  /// Collects the jobs that the command is about; prints them if it only looks.
+  private func meant(_ filter: JobFilter, at now: Int64) async throws -> MeantJobs {
+    let publishers = configuration.publishers
+    func apps(_ publisher: Int64) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
+    let isRetry = options.action == .retry
+    var meant = MeantJobs(keeping: isRetry ? most : 0)
+    try await open.forEachPage(doors: DoorRegistry.catalog) { page in
+      for job in page where filter.matches(job, at: now, apps: apps) && meant.insert(job.name) {
+        if !isRetry, meant.count <= most { say(line(of: job, at: now)) }
+      }
+    }
+    return meant
   }
 
   /// The most jobs that are printed or retried.

@@ -98,7 +98,7 @@ struct HurryTests {
     try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job()) == .claimed)
       #expect(try await test.open.hurry(all(test)) == 0)
-      #expect(try await test.open.hurry([]) == 0)
+      #expect(try await test.open.hurry([OpenJob]()) == 0)
       #expect(try await due(test).isEmpty)
     }
   }

@@ -232,7 +232,9 @@ public final class RunningFleet {
   }
 
   /// Starts a role, for example `worker-1`; each start has a log of its own.
-  public func start(_ name: String, with more: [String: String] = [:]) throws {
+  ///
+  /// - Parameter words: the words of the command, if not the role and its configuration.
+  public func start(_ name: String, with more: [String: String] = [:], words: [String]? = nil) throws {
     if Self.breaks(more) { mayRepair = true }
     let role = String(name.prefix { $0 != "-" })
     let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
@@ -241,7 +243,7 @@ public final class RunningFleet {
     environment.merge(try network?.environment(of: name) ?? [:]) { $1 }
     environment.merge(more) { $1 }
     let process = try ChildProcess(
-      executable, [role, "--config", folder + "/countersign.json"],
+      executable, words ?? [role, "--config", folder + "/countersign.json"],
       environment: environment, output: log)
     roles[name] = RoleProcess(process: process, log: log)
     logs.append(log)

@@ -1,4 +1,5 @@
 """Tests of ops/image without a container: what it reads of the recipe and of an unpacked image."""
+import json
 import os
 import pathlib
 import re
@@ -12,10 +13,10 @@ sys.path.insert(0, str(ROOT / "ops"))
 
 from development import containers  # noqa: E402
 from development.base_image import DOCKERFILE, base_name, check_machine  # noqa: E402
-from development.compose_run import services  # noqa: E402
+from development.compose_run import CONSOLE, PASSWORD, PERSON, PUBLISHER, roles, services  # noqa: E402
 from development.containers import mounts_below, remove  # noqa: E402
 from development.image_pods import playable  # noqa: E402
-from development.image_system import USER, Contents, container  # noqa: E402
+from development.image_system import ROLES, USER, Contents, container  # noqa: E402
 from development.server_images import COMPOSE, IMAGES, foreign_images  # noqa: E402
 from fleet import Failure  # noqa: E402
 
@@ -142,6 +143,20 @@ class ComposeFile(unittest.TestCase):
         self.assertEqual(list(found), ["rabbitmq", "redis", "postgres", "migrate", "simulator", "gateway", "worker",
                                        "notifier", "console", "receiver"])
         self.assertEqual([name for name, has_check in found.items() if not has_check], ["migrate", "receiver"])
+
+    def test_the_roles_of_the_real_file(self):
+        found = roles(COMPOSE.read_text())
+        self.assertEqual(found, ["gateway", "worker", "notifier", "console"])
+        self.assertEqual({name.split()[0] for name in ROLES}, {"simulator", *found})
+
+    def test_the_person_who_signs_in_is_that_of_the_file(self):
+        text, config = COMPOSE.read_text(), ROOT / "ops" / "config"
+        self.assertIn(f"- {CONSOLE}:8090\n", text)
+        self.assertIn(f"as {PERSON} with the password {PASSWORD}", text)
+        users = (config / "secrets" / "example-console-users").read_text().splitlines()
+        self.assertIn(PERSON, [line.split()[0] for line in users])
+        publisher, = (config / "compose" / "publishers").glob("*.json")
+        self.assertEqual(json.loads(publisher.read_text())["publisherId"], PUBLISHER)
 
     def test_something_stands_in_for_each_foreign_image(self):
         names = foreign_images(COMPOSE.read_text())
