@@ -48,21 +48,53 @@ struct EventOutletTests {
   }
 
   @Test func `nobody is told the events of a publisher in shadow mode`() async throws {
-    var (asked, confirmed) = ([String](), 0)
+    var (kept, confirmed, answer) = ([String](), 0, EventTelling.kept)
     let outlet = EventOutlet(
       bench.broker, queue: { _ in "own" }, EventOutlet.Subscribers(publish: { _ in preconditionFailure() }),
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) }, onReduced: { _ in },
-      isKept: {
-        asked.append($0.id.text)
-        return true
-      })
+      telling: { _ in answer }, onKept: { kept.append($0.id.text) })
     outlet.publish(Told(events(2))) { confirmed += 1 }
     outlet.publishLate(Told(events(1)))
-    #expect(asked == ["evt_0", "evt_1", "evt_0"])
+    #expect(kept == ["evt_0", "evt_1", "evt_0"])
     #expect(confirmed == 1)
     #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
     // Only a late one may have a row in the outbox.
     #expect(bench.ledger.confirmed == ["evt_0"])
+
+    // Another role may have read the file already: a late one stays, and nobody knows whether the other has a row.
+    answer = .waits(.seconds(1))
+    outlet.publish(Told(events(2))) { confirmed += 1 }
+    outlet.publishLate(Told(events(1)))
+    #expect(kept == ["evt_0", "evt_1", "evt_0", "evt_0", "evt_1"])
+    #expect(confirmed == 2 && bench.ledger.confirmed == ["evt_0"])
+    #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
+  }
+
+  @Test func `an owed event goes to its subscriber, unless nobody is told it`() async throws {
+    var (retried, kept, answer) = ([String](), [String](), EventTelling.told)
+    var failure: SubscriberOutlet.Failure?
+    let outlet = EventOutlet(
+      bench.broker, queue: { _ in "own" },
+      EventOutlet.Subscribers(retry: { event, name throws(SubscriberOutlet.Failure) in
+        retried.append("\(event.id) \(name)")
+        if let failure { throw failure }
+      }),
+      Log(level: .error), settle: { _ in }, onReduced: { _ in }, telling: { _ in answer },
+      onKept: { kept.append($0.id.text) })
+    let event = events(1)[0]
+    #expect(try await outlet.publishOwed(event, to: "billing") == .told)
+    #expect(retried == ["evt_0 billing"])
+    failure = SubscriberOutlet.Failure(cause: "full", pause: .seconds(5))
+    await #expect(throws: SubscriberOutlet.Failure.self) { _ = try await outlet.publishOwed(event, to: "billing") }
+    #expect(retried.count == 2 && kept.isEmpty)
+    answer = .waits(.seconds(1))
+    #expect(try await outlet.publishOwed(event, to: "billing") == .waits(.seconds(1)))
+    #expect(kept.isEmpty)
+    answer = .kept
+    #expect(try await outlet.publishOwed(event, to: "billing") == .kept)
+    #expect(retried.count == 2 && kept == ["evt_0"])
+    // The outlet takes nothing out of the outbox for it, and the fleet's own queue has it already.
+    #expect(bench.broker.messages.isEmpty)
   }
 
   @Test func `an event that tells less than it should is counted, and published`() async throws {
