@@ -48,6 +48,24 @@ struct ShadowTests {
       #expect(compared.contains(#""customerId":"new","verdict":"onlyThere""#), "\(compared)")
       #expect(compared.contains(#""why":"unknownPurchase""#), "\(compared)")
 
+      // The same by its webhook bodies: the last one about the purchase says that it is over.
+      let bodies = [
+        #"{"event":{"type":"EXPIRATION","event_timestamp_ms":1600000000000,"app_user_id":"7","store":"APP_STORE","#
+          + #""original_transaction_id":"1000000000001","expiration_at_ms":1590000000000}}"#,
+        #"{"event":{"type":"RENEWAL","event_timestamp_ms":1500000000000,"app_user_id":"7","store":"APP_STORE","#
+          + #""original_transaction_id":"1000000000001","expiration_at_ms":4070908800000}}"#,
+      ]
+      let recorded = fleet.folder + "/webhooks.jsonl"
+      try Data(bodies.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: recorded))
+      let told = try await fleet.command(
+        ["shadow", "compare", "--publisher", "\(RunningFleet.publisher)", "--from", "revenuecat-webhooks", recorded])
+      #expect(
+        told.contains(
+          #"{"customerId":"7","verdict":"onlyHere","differences":[{"offerId":"S1","there":false,"here":true}]"#),
+        "\(told)")
+      #expect(told.contains(#""line":1,"transactionId":"1000000000001","claimedExpiry":"2020-05-20T"#), "\(told)")
+      #expect(told.contains(#""renewalInfo":{"signedDate":""#), "\(told)")
+
       try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
       try await fleet.reloaded(Self.roles, times: 1)
       #expect(try await fleet.putCustomer(8).status == 201)

@@ -1,4 +1,5 @@
 public import AMQP
+import Configuration
 public import Domain
 import EventLoop
 import Ledger

@@ -1,5 +1,5 @@
 import Configuration
-public import Domain
+import Domain
 public import EventLoop
 public import Ledger
 import Messaging

@@ -1,6 +1,6 @@
 import AMQP
 import Configuration
-public import Domain
+import Domain
 public import EventLoop
 import Messaging
 import Observability

@@ -8,8 +8,8 @@ struct EventTellingTests {
 
   private func publisher(_ id: Int64, _ mode: Publisher.Mode) -> Publisher {
     Publisher(
-      id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]), webhooks: [],
-      mode: mode)
+      id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]), mode: mode,
+      webhooks: [])
   }
 
   private func telling(of id: Int64, since time: Int64?) -> EventTelling {
