@@ -3,6 +3,7 @@ import EventLoop
 import Fleets
 import FoundationEssentials
 import HTTP
+import JSON
 import Messaging
 import ServerSupport
 import TestSupport
@@ -19,6 +20,10 @@ struct ShadowTests {
 
   private static func hide(_ fleet: RunningFleet) throws {
     try fleet.changePublisher { $0.replacing("\"apps\"", with: "\"mode\": \"shadow\", \"apps\"") }
+  }
+
+  private static func show(_ fleet: RunningFleet) throws {
+    try fleet.changePublisher { $0.replacing("\"apps\"", with: "\"mode\": \"live\", \"apps\"") }
   }
 
   @Test func `in shadow mode a purchase is verified and nobody is told, and later ones are told`() async throws {
@@ -84,10 +89,7 @@ struct ShadowTests {
       "COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing",
       "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": Array(repeating: "1", count: 600).joined(separator: ","),
     ]) { $1 }
-    let live: (RunningFleet) throws -> Void = { fleet in
-      try fleet.changePublisher { $0.replacing("\"apps\"", with: "\"mode\": \"live\", \"apps\"") }
-    }
-    try await RunningFleet.with(Self.roles, overrides: overrides, hasDoors: false, prepare: live) { fleet in
+    try await RunningFleet.with(Self.roles, overrides: overrides, hasDoors: false, prepare: Self.show) { fleet in
       fleet.mayRepair = true
       fleet.webhookStatus = { _ in 500 }
       let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
