@@ -70,13 +70,18 @@ struct ReportingLifeTests {
           "SELECT replace(trim(both '()' from row(a.*)::text), '\"', '') AS text FROM (\(query)) a")
       }
       // renewed, year, lapsed, refunded, expired and upgraded were paid for; lapsed, refunded and expired are lost.
-      #expect(try await answer("Churn") == ["6,3,50.0"])
+      let churn = try await answer("Churn")
+      #expect(churn == ["6,3,50.0"])
       // converted and tried.
-      #expect(try await answer("Trials converted") == ["2,1,50.0"])
+      let trials = try await answer("Trials converted")
+      #expect(trials == ["2,1,50.0"])
       // 9.99, and half of 1.99.
-      #expect(try await answer("Refunds") == ["USD,2,10.985"])
-      // renewed, converted and new: 9.99 each; year and upgraded: a twelfth of 99.99 each.
-      #expect(try await answer("MRR") == ["USA,USD,5,46.64"])
+      let refunds = try await answer("Refunds")
+      #expect(refunds == ["USD,2,10.985"])
+      // renewed, converted and new: 9.99 each; year and upgraded: a twelfth of 99.99 each. Apple's notification about
+      // the upgrade does not say that the first period is over.
+      let mrr = try await answer("MRR")
+      #expect(mrr == ["USA,USD,5,46.64"])
     }
   }
 }

@@ -69,7 +69,9 @@ struct ShadowTests {
           #"{"customerId":"7","verdict":"onlyHere","differences":[{"offerId":"S1","there":false,"here":true}]"#),
         "\(told)")
       #expect(told.contains(#""line":1,"transactionId":"1000000000001","claimedExpiry":"2020-05-20T"#), "\(told)")
-      #expect(told.contains(#""renewalInfo":{"signedDate":""#), "\(told)")
+      #expect(
+        told.contains(
+          #""decidingTransactionId":"1000000000001","productId":"com.example.app.monthly","expiresDate":""#), "\(told)")
 
       try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
       try await fleet.reloaded(Self.roles, times: 1)
