@@ -207,7 +207,7 @@ let package = Package(
         "AppStore", "AppleCalls", "Coordination", "Crypto", "Domain", "EventLoop", "HTTP", "Observability",
         "RoleSupport", "TestSupport",
       ]),
-    tests("ImportTests", ["Domain", "DomainSupport", "Import", "JSON"]),
+    tests("ImportTests", ["Domain", "DomainSupport", "Formats", "Import", "JSON"]),
     tests("MessagingTests", ["AMQP", "Crypto", "Domain", "Formats", "JSON", "Messaging"]),
     tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
     tests("LedgerTests", ["Crypto", "Domain", "Formats", "JSON", "Ledger", "Postgres"]),

@@ -31,6 +31,11 @@ struct ArchitectureTests {
         "Service/Events/EventOutlet.swift", "Service/Events/LostEvents.swift",
         "Service/Subscribers/SubscriberOutlet.swift",
       ],
+      // To one subscriber: only the outlet knows which events nobody is told.
+      "isOwed:": ["Service/Subscribers/EventSubscribers.swift", "Service/Subscribers/SubscriberOutlet.swift"],
+      "subscribers.publish(": ["Service/Events/EventOutlet.swift"],
+      "subscribers.retry(": ["Service/Events/EventOutlet.swift"],
+      ".publishOwed(": ["Worker/Subscribers/OwedEventRuns.swift"],
       // What a commit tells goes to the outlet, and each role has one.
       ".takeEvents()": ["Service/Events/EventOutlet.swift"],
       // The console has no broker, and a command has no outlet. A worker publishes what its import brings.
@@ -57,6 +62,33 @@ struct ArchitectureTests {
         return try text("Sources/" + file).contains(call)
       }
       #expect(found.sorted() == places, "\(call)")
+    }
+  }
+
+  /// Whatever else takes an event to send it does not ask who is told. So each function that does is in the list, and
+  /// whoever adds one finds this test.
+  @Test func nothingElseTakesAnEventToPublishIt() throws {
+    let allowed = [
+      "Messaging/EventMessage.swift", "Service/Events/EventOutlet.swift", "Service/Events/LostEvents.swift",
+      "Service/Subscribers/EventSubscribers.swift", "Service/Subscribers/SubscriberOutlet.swift",
+    ]
+    // A function, a member or a parameter, such as `func publish(_ event: Event)` and `let publish: (Event) -> …`.
+    let sending = try Regex(
+      #"(?i)\b(publish|send|tell|retry|message|emit)\w*(\(\s*_ \w+: |: [^=\n]*\((_ \w+: )?)\[?Event\]?[,)]"#)
+    let sources = Repository.root + "/Sources/"
+    let found = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { file in
+      guard file.hasSuffix(".swift") else { return false }
+      return try text("Sources/" + file).firstMatch(of: sending) != nil
+    }
+    // The ledger's rows are no way out. Doors and the runs of owed events pass events to the outlet.
+    let others = [
+      "Gateway/Doors/DoorContext.swift", "Ledger/Events/Event+SQL.swift", "Worker/Subscribers/OwedEventRuns.swift",
+    ]
+    #expect(found.sorted() == (allowed + others).sorted())
+    // Beyond their module, only the outlet publishes, and what is published again goes into the fleet's own queue.
+    let open = try Regex(#"public func \w+\(\s*_ \w+: \[?Event\]?[,)]"#)
+    for file in ["EventSubscribers", "SubscriberOutlet"] {
+      #expect(try text("Sources/Service/Subscribers/\(file).swift").firstMatch(of: open) == nil, "\(file)")
     }
   }
 

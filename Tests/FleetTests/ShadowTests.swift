@@ -1,7 +1,10 @@
+import AMQP
 import EventLoop
 import Fleets
 import FoundationEssentials
 import HTTP
+import JSON
+import Messaging
 import ServerSupport
 import TestSupport
 import Testing
@@ -17,6 +20,10 @@ struct ShadowTests {
 
   private static func hide(_ fleet: RunningFleet) throws {
     try fleet.changePublisher { $0.replacing("\"apps\"", with: "\"mode\": \"shadow\", \"apps\"") }
+  }
+
+  private static func show(_ fleet: RunningFleet) throws {
+    try fleet.changePublisher { $0.replacing("\"apps\"", with: "\"mode\": \"live\", \"apps\"") }
   }
 
   @Test func `in shadow mode a purchase is verified and nobody is told, and later ones are told`() async throws {
@@ -46,6 +53,26 @@ struct ShadowTests {
       #expect(compared.contains(#""customerId":"new","verdict":"onlyThere""#), "\(compared)")
       #expect(compared.contains(#""why":"unknownPurchase""#), "\(compared)")
 
+      // The same by its webhook bodies: the last one about the purchase says that it is over.
+      let bodies = [
+        #"{"event":{"type":"EXPIRATION","event_timestamp_ms":1600000000000,"app_user_id":"7","store":"APP_STORE","#
+          + #""original_transaction_id":"1000000000001","expiration_at_ms":1590000000000}}"#,
+        #"{"event":{"type":"RENEWAL","event_timestamp_ms":1500000000000,"app_user_id":"7","store":"APP_STORE","#
+          + #""original_transaction_id":"1000000000001","expiration_at_ms":4070908800000}}"#,
+      ]
+      let recorded = fleet.folder + "/webhooks.jsonl"
+      try Data(bodies.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: recorded))
+      let told = try await fleet.command(
+        ["shadow", "compare", "--publisher", "\(RunningFleet.publisher)", "--from", "revenuecat-webhooks", recorded])
+      #expect(
+        told.contains(
+          #"{"customerId":"7","verdict":"onlyHere","differences":[{"offerId":"S1","there":false,"here":true}]"#),
+        "\(told)")
+      #expect(told.contains(#""line":1,"transactionId":"1000000000001","claimedExpiry":"2020-05-20T"#), "\(told)")
+      #expect(
+        told.contains(
+          #""decidingTransactionId":"1000000000001","productId":"com.example.app.monthly","expiresDate":""#), "\(told)")
+
       try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
       try await fleet.reloaded(Self.roles, times: 1)
       #expect(try await fleet.putCustomer(8).status == 201)
@@ -55,6 +82,78 @@ struct ShadowTests {
       let webhooks = try await fleet.webhooks.wait("that of the second purchase") { !$0.isEmpty }
       #expect(webhooks.allSatisfy { $0.told?.synchronizationId == "told" })
       #expect(fleet.changes.all.allSatisfy { $0.customerId == "8" })
+    }
+  }
+
+  /// What is owed to an endpoint and to a subscriber when the publisher goes back to its old system.
+  @Test func `after the change to shadow mode nobody gets what was owed, and later only who asks`() async throws {
+    let overrides = Self.overrides.merging([
+      "COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing",
+      "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": Array(repeating: "1", count: 600).joined(separator: ","),
+    ]) { $1 }
+    try await RunningFleet.with(Self.roles, overrides: overrides, hasDoors: false, prepare: Self.show) { fleet in
+      fleet.mayRepair = true
+      fleet.webhookStatus = { _ in 500 }
+      let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
+      let channel = try await connection.openChannel()
+      try await fleet.topology.declareEvents(for: "billing", on: channel)
+      let full: [String: AMQPValue] = ["x-queue-type": "classic", "x-max-length": 0, "x-overflow": "reject-publish"]
+      try await channel.declareQueue(queue, arguments: full)
+      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+
+      #expect(try await fleet.register("1000000000001", id: "owed").status == 202)
+      #expect(try await fleet.finished(["owed"]).map(\.synchronizationId) == ["owed"])
+      try await eventually("the ledger owes it to the subscriber") { try await fleet.count("owed_events") >= 1 }
+      _ = try await fleet.webhooks.wait("the endpoint fails") { !$0.isEmpty }
+
+      try fleet.changePublisher { $0.replacing("\"mode\": \"live\"", with: "\"mode\": \"shadow\"") }
+      try await fleet.reloaded(Self.roles, times: 1)
+      // The queue is still full, and the endpoint still fails: nobody has taken anything.
+      try await eventually("the subscriber is owed nothing") { try await fleet.count("owed_events") == 0 }
+      try await eventually("no delivery waits") { try await fleet.count("deliveries") == 0 }
+      let api = WebhookAPIClient(fleet: fleet)
+      let skipped = try await api.send("GET", "webhook_endpoints/main/attempts?outcome=skipped").list("attempts")
+      #expect(!skipped.isEmpty)
+      #expect(skipped.allSatisfy { $0.text("error") == "the publisher is in shadow mode" }, "\(skipped)")
+
+      let before = fleet.webhooks.all.count
+      fleet.webhookStatus = { _ in 200 }
+      try await channel.deleteQueue(queue)
+      try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+      let billing = Mailbox<String>(of: "events of the replaced queue")
+      try await channel.consume(queue, tag: "billing") { delivery in
+        channel.acknowledge(delivery)
+        if let id = RunningFleet.synchronizationId(of: delivery) { billing.put(id) }
+      }
+      try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
+      try await fleet.reloaded(Self.roles, times: 2)
+      #expect(try await fleet.putCustomer(8).status == 201)
+      #expect(try await fleet.register("1000000000002", customer: 8, id: "told").status == 202)
+      let told = { (webhook: RunningFleet.Webhook) in webhook.told?.synchronizationId == "told" }
+      _ = try await fleet.webhooks.wait("the new one at the endpoint") { $0.dropFirst(before).contains(where: told) }
+      try await billing.wait { $0.contains("told") }
+      #expect(Set(billing.all) == ["told"])
+      #expect(!fleet.webhooks.all.dropFirst(before).contains { $0.told?.synchronizationId == "owed" })
+
+      // Nothing is lost: whoever wants what was skipped asks for it.
+      let recovered = try await api.send("POST", "webhook_endpoints/main/recover", #"{"since":0}"#)
+      #expect(recovered.status == 202 && recovered["recovered"] == .integer(Int64(skipped.count)))
+      _ = try await fleet.webhooks.wait("the skipped one") {
+        $0.dropFirst(before).contains { $0.told?.synchronizationId == "owed" }
+      }
+      try await channel.deleteQueue(queue)
+      await connection.close()
+    }
+  }
+
+  @Test func `in shadow mode a person's test is sent`() async throws {
+    try await RunningFleet.with(Self.roles, overrides: Self.overrides, hasDoors: false, prepare: Self.hide) { fleet in
+      let answer = try await WebhookAPIClient(fleet: fleet).send("POST", "webhook_endpoints/main/test")
+      let event = try #require(answer.text("eventId"))
+      let webhooks = try await fleet.webhooks.wait("the test") { !$0.isEmpty }
+      #expect(webhooks.map(\.id) == [event])
     }
   }
 }

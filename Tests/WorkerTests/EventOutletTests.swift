@@ -23,6 +23,15 @@ struct EventOutletTests {
     }
   }
 
+  /// What becomes of events, while a test goes on.
+  @LoopActor
+  private final class Mode {
+    var answer = EventTelling.told
+    var failure: SubscriberOutlet.Failure?
+    var kept: [String] = []
+    var retried: [String] = []
+  }
+
   /// Gives the tasks that wait for a confirm their turn.
   private func settle() async throws {
     for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
@@ -48,21 +57,54 @@ struct EventOutletTests {
   }
 
   @Test func `nobody is told the events of a publisher in shadow mode`() async throws {
-    var (asked, confirmed) = ([String](), 0)
+    var confirmed = 0
+    let mode = Mode()
+    mode.answer = .kept
     let outlet = EventOutlet(
       bench.broker, queue: { _ in "own" }, EventOutlet.Subscribers(publish: { _ in preconditionFailure() }),
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) }, onReduced: { _ in },
-      isKept: {
-        asked.append($0.id.text)
-        return true
-      })
+      telling: { [mode] _ in mode.answer }, onKept: { [mode] in mode.kept.append($0.id.text) })
     outlet.publish(Told(events(2))) { confirmed += 1 }
     outlet.publishLate(Told(events(1)))
-    #expect(asked == ["evt_0", "evt_1", "evt_0"])
+    #expect(mode.kept == ["evt_0", "evt_1", "evt_0"])
     #expect(confirmed == 1)
     #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
     // Only a late one may have a row in the outbox.
     #expect(bench.ledger.confirmed == ["evt_0"])
+
+    // Another role may have read the file already: a late one stays, and nobody knows whether the other has a row.
+    mode.answer = .waits(.seconds(1))
+    outlet.publish(Told(events(2))) { confirmed += 1 }
+    outlet.publishLate(Told(events(1)))
+    #expect(mode.kept == ["evt_0", "evt_1", "evt_0", "evt_0", "evt_1"])
+    #expect(confirmed == 2 && bench.ledger.confirmed == ["evt_0"])
+    #expect(bench.broker.messages.isEmpty && outlet.underWay == 0)
+  }
+
+  @Test func `an owed event goes to its subscriber, unless nobody is told it`() async throws {
+    let mode = Mode()
+    let outlet = EventOutlet(
+      bench.broker, queue: { _ in "own" },
+      EventOutlet.Subscribers(retry: { [mode] event, name throws(SubscriberOutlet.Failure) in
+        mode.retried.append("\(event.id) \(name)")
+        if let failure = mode.failure { throw failure }
+      }),
+      Log(level: .error), settle: { _ in }, onReduced: { _ in },
+      telling: { [mode] _ in mode.answer }, onKept: { [mode] in mode.kept.append($0.id.text) })
+    let event = events(1)[0]
+    #expect(try await outlet.publishOwed(event, to: "billing") == .told)
+    #expect(mode.retried == ["evt_0 billing"])
+    mode.failure = SubscriberOutlet.Failure(cause: "full", pause: .seconds(5))
+    await #expect(throws: SubscriberOutlet.Failure.self) { _ = try await outlet.publishOwed(event, to: "billing") }
+    #expect(mode.retried.count == 2 && mode.kept.isEmpty)
+    mode.answer = .waits(.seconds(1))
+    #expect(try await outlet.publishOwed(event, to: "billing") == .waits(.seconds(1)))
+    #expect(mode.kept.isEmpty)
+    mode.answer = .kept
+    #expect(try await outlet.publishOwed(event, to: "billing") == .kept)
+    #expect(mode.retried.count == 2 && mode.kept == ["evt_0"])
+    // The outlet takes nothing out of the outbox for it, and the fleet's own queue has it already.
+    #expect(bench.broker.messages.isEmpty)
   }
 
   @Test func `an event that tells less than it should is counted, and published`() async throws {

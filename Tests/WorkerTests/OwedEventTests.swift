@@ -32,12 +32,8 @@ struct OwedEventTests {
   private final class Subscriber: OwedSubscriber {
     let name = "billing"
     var retries = 2
-    var failures: [EventId: SubscriberOutlet.Failure] = [:]
     var progress: [Int] = []
 
-    func publish(_ event: Event, isOwed: Bool) async throws(SubscriberOutlet.Failure) {
-      if let failure = failures[event.id] { throw failure }
-    }
     func endRetry(confirmed: Int) { progress.append(confirmed) }
   }
 
@@ -48,6 +44,8 @@ struct OwedEventTests {
   private let bench: ChoreBench
   private let ledger = LedgerByValue()
   private let subscriber = Subscriber()
+  private var failures: [EventId: SubscriberOutlet.Failure] = [:]
+  private var answers: [EventId: EventTelling] = [:]
 
   init() throws { bench = try ChoreBench() }
 
@@ -58,7 +56,11 @@ struct OwedEventTests {
   private func runs() -> OwedEventRuns {
     OwedEventRuns(
       OwedEventRuns.Dependencies(
-        context: bench.context, ledger: ledger, subscribers: [subscriber], isReady: { true }))
+        context: bench.context, ledger: ledger, subscribers: [subscriber],
+        publish: { [failures, answers] event, _ throws(SubscriberOutlet.Failure) in
+          if let failure = failures[event.id] { throw failure }
+          return answers[event.id] ?? .told
+        }, isReady: { true }))
   }
 
   private func look() async {
@@ -77,12 +79,21 @@ struct OwedEventTests {
     #expect(subscriber.progress == [2, 1])
   }
 
-  @Test func `what a subscriber does not take waits`() async {
+  @Test mutating func `what a subscriber does not take waits`() async {
     ledger.due = [[owed("a"), owed("b")], []]
-    subscriber.failures["b"] = Self.full
+    failures["b"] = Self.full
     await look()
     #expect(ledger.settled == ["a"] && ledger.waiting == ["b"])
     #expect(subscriber.progress == [1])
+  }
+
+  @Test mutating func `what nobody is told is settled, and says nothing about the subscriber`() async {
+    answers = ["a": .kept, "b": .waits(.seconds(3)), "c": .kept]
+    ledger.due = [[owed("a"), owed("b")], [owed("c")]]
+    await look()
+    #expect(ledger.settled == ["a", "c"] && ledger.waiting == ["b"])
+    // A pause for a subscriber that refuses nothing would keep the other publishers' events from it.
+    #expect(subscriber.progress.isEmpty)
   }
 
   @Test func `a subscriber that takes nothing now is not tried`() async {
@@ -108,12 +119,16 @@ struct OwedEventTests {
 
   @Test func `an event that nobody wants is given up only after many tries`() {
     let round = OwedRound([
-      (owed("a"), nil), (owed("b"), Self.unwanted), (owed("c", tries: 8), Self.unwanted), (owed("d"), Self.full),
+      (owed("a"), .success(.told)), (owed("b"), .failure(Self.unwanted)),
+      (owed("c", tries: 8), .failure(Self.unwanted)), (owed("d"), .failure(Self.full)),
+      (owed("e"), .success(.kept)), (owed("f"), .success(.waits(.seconds(7)))),
     ])
-    #expect(round.settled == ["a", "c"])
-    #expect(round.putOff.map(\.id) == ["b", "d"])
+    #expect(round.settled == ["a", "c", "e"])
+    #expect(round.putOff.map(\.id) == ["b", "d", "f"])
     // The broker has answered: a queue may have the next event.
-    #expect(round.progress == 3)
-    #expect(round.putOff.map(\.pause) == [SubscriberPace.pause(afterTries: 1), SubscriberPace.pause(afterTries: 1)])
+    #expect(round.progress == 3 && round.asked == 4)
+    let pause = SubscriberPace.pause(afterTries: 1)
+    #expect(round.putOff.map(\.pause) == [pause, pause, .seconds(7)])
+    #expect(round.missed == 2 && round.cause == "no queue")
   }
 }

@@ -18,7 +18,8 @@ public struct ComparisonSummary: Sendable, Equatable {
   public var text: String {
     let all = counts.values.reduce(0, +)
     let (there, here) = (counts[.onlyThere] ?? 0, counts[.onlyHere] ?? 0)
-    return "\(all) customers in the file: \(counts[.same] ?? 0) agree, \(there) have access only there, "
-      + "\(here) only here; \(notInFile) with access here are not in the file"
+    return "\(all) customers in the file: \(counts[.same] ?? 0) agree, \(there) have more access there, "
+      + "\(here) more here, \(counts[.different] ?? 0) something else there than here; "
+      + "\(notInFile) with access here are not in the file"
   }
 }

@@ -67,16 +67,17 @@ final class EndpointRun {
       return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .copy)
     }
     // The slot comes before the question. So a run that waited for the slot of a copy sees what became of that.
-    var slot = wasDisabled ? Slot.none : await takeSlot()
+    let isHeld = wasDisabled || telling != .told
+    var slot = isHeld ? Slot.none : await takeSlot()
     if let refusal = slot.refusal { return await putOff(pass, refusal) }
     let state: DeliveryState
     do {
       state = try await dependencies.deliveries.state(of: delivery, at: endpoint)
     } catch {
-      // Without the ledger the notifier still delivers, unless the endpoint was disabled. It misses a deletion or a
-      // disabling of the last second, and the end of an attempt that another notifier has made.
+      // Without the ledger the notifier still delivers, unless the endpoint was disabled or nobody is told. It misses a
+      // deletion or a disabling of the last second, and the end of an attempt that another notifier has made.
       log.warning("the ledger could not be asked for the delivery", ["cause": .failure(error)])
-      guard !wasDisabled, (error as? PostgresError)?.advice != .ourMistake else {
+      guard !isHeld, (error as? PostgresError)?.advice != .ourMistake else {
         dependencies.lanes.abort(pass)
         if slot == .taken { release() }
         return await putOff(DeliveryDelayQueue.postponement(delivery.parks), .store)
@@ -84,7 +85,14 @@ final class EndpointRun {
       state = .open
     }
     if state == .open {
-      if wasDisabled {
+      // Asked again: the file may have changed meanwhile.
+      let telling = telling
+      guard telling == .told else {
+        dependencies.lanes.abort(pass)
+        if slot == .taken { release() }
+        return await hold(telling)
+      }
+      if isHeld {
         slot = await takeSlot()
         if let refusal = slot.refusal { return await putOff(pass, refusal) }
       }
@@ -97,7 +105,7 @@ final class EndpointRun {
     case .made(let result, let nextAt):
       log.info("made before", ["outcome": .string(result.rawValue)])
       return await follow(result, nextAt, reason: "attempt \(delivery.attempt) was the last")
-    case .disabled: return await skip()
+    case .disabled: return await skip("the endpoint is disabled")
     case .gone:
       // An event that nobody has looked at yet was not promised to an endpoint that is no longer there.
       guard look == nil else { return await record(.dropped) != nil }
@@ -208,12 +216,24 @@ final class EndpointRun {
     holdsSlot = false
   }
 
+  /// What the publisher's mode makes of the delivery now.
+  private var telling: EventTelling {
+    guard delivery.followsMode else { return .told }
+    return context.telling(of: delivery.publisherId, since: delivery.time.flatMap { milliseconds(rfc3339: $0) })
+  }
+
+  /// Ends a delivery of which nobody is told, or lets it wait.
+  private func hold(_ telling: EventTelling) async -> Bool {
+    guard case .waits(let pause) = telling else { return await skip("the publisher is in shadow mode") }
+    return await putOff(pause, .shadow)
+  }
+
   /// Records a skipped attempt. The endpoint is owed the event until its publisher asks for it.
-  private func skip() async -> Bool {
+  private func skip(_ cause: String) async -> Bool {
     dependencies.metrics.attempts.count(DeliveryAttempt.Result.skipped.rawValue)
     let skipped = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
-      number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", result: .skipped)
+      number: delivery.attempt, time: context.now(), error: cause, result: .skipped)
     return await record(skipped) != nil ? await follow(.skipped, nil, reason: "") : false
   }
 

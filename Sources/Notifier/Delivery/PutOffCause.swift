@@ -18,6 +18,8 @@ enum PutOffCause: String, CaseIterable {
   case publisher
   /// The publisher's file has a mistake.
   case publisherBroken = "publisher_broken"
+  /// The publisher is in shadow mode as far as this notifier knows, and perhaps others have read a newer file.
+  case shadow
   /// The endpoint's secrets cannot be decrypted, so nobody could sign.
   case secret
   /// Notifiers died while they had the delivery, and now another such delivery runs alone.

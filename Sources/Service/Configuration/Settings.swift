@@ -21,6 +21,8 @@ public struct Settings: Sendable {
   public var logCustomers: LogCustomers
   /// How often a role looks whether the files of its configuration have changed.
   public var reloadInterval: Duration
+  /// How long roles may differ about a publisher's file that has changed.
+  public var reloadSettling: Duration { min(reloadInterval * 2, .seconds(300)) }
   /// Time for a role to finish its work after SIGTERM.
   public var shutdownGrace: Duration
 

@@ -23,7 +23,8 @@ public final class EventOutlet {
   private let onConfirm: @LoopActor (Event) -> Void
   private let settle: @LoopActor (EventId) -> Void
   private let onReduced: @LoopActor (Event) -> Void
-  private let isKept: @LoopActor (Event) -> Bool
+  private let telling: @LoopActor (Event) -> EventTelling
+  private let onKept: @LoopActor (Event) -> Void
   /// Publishes again what a lost connection may have taken along.
   public let lost: LostEvents
   /// How many events wait for their confirm.
@@ -39,19 +40,28 @@ public final class EventOutlet {
     let publish: @LoopActor (Event) -> EventSubscribers.Copies
     /// Notes what they miss, and takes the events out of the outbox.
     let owe: @LoopActor ([OwedEvents.Missed]) -> Void
+    /// Publishes an event to the one that misses it, by its name.
+    let retry: Retry
+
+    /// Publishes an event to one subscriber.
+    public typealias Retry = @LoopActor (Event, String) async throws(SubscriberOutlet.Failure) -> Void
 
     /// Creates a way. Without arguments it leads nowhere.
     public init(
       publish: @escaping @LoopActor (Event) -> EventSubscribers.Copies = { _ in EventSubscribers.Copies() },
-      owe: @escaping @LoopActor ([OwedEvents.Missed]) -> Void = { _ in }
+      owe: @escaping @LoopActor ([OwedEvents.Missed]) -> Void = { _ in },
+      retry: @escaping Retry = { _, _ throws(SubscriberOutlet.Failure) in }
     ) {
       self.publish = publish
       self.owe = owe
+      self.retry = retry
     }
 
     /// Creates the way to the subscribers of a role.
     public init(_ subscribers: EventSubscribers) {
-      self.init(publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) })
+      self.init(
+        publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) },
+        retry: { event, name throws(SubscriberOutlet.Failure) in try await subscribers.retry(event, to: name) })
     }
   }
 
@@ -62,13 +72,16 @@ public final class EventOutlet {
   ///   - onConfirm: called when the own queue has an event.
   ///   - settle: takes an event out of the outbox, by its id.
   ///   - onReduced: called for an event that tells less, because it would be too long.
-  ///   - isKept: whether nobody is told an event, because its publisher is in `Publisher.Mode.shadow`. It is asked once
-  ///     for each time that the event would be published.
+  ///   - telling: what becomes of an event: nobody is told one of a publisher in `Publisher.Mode.shadow`. It is asked
+  ///     each time that the event would be published.
+  ///   - onKept: called for an event that nobody is told.
   public init(
     _ broker: any MessageBroker, queue: @escaping @LoopActor (Event) -> String, _ subscribers: Subscribers, _ log: Log,
     _ tracer: Tracer? = nil,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void,
-    onReduced: @escaping @LoopActor (Event) -> Void, isKept: @escaping @LoopActor (Event) -> Bool = { _ in false }
+    onReduced: @escaping @LoopActor (Event) -> Void,
+    telling: @escaping @LoopActor (Event) -> EventTelling = { _ in .told },
+    onKept: @escaping @LoopActor (Event) -> Void = { _ in }
   ) {
     self.broker = broker
     self.queue = queue
@@ -78,7 +91,8 @@ public final class EventOutlet {
     self.onConfirm = onConfirm
     self.settle = settle
     self.onReduced = onReduced
-    self.isKept = isKept
+    self.telling = telling
+    self.onKept = onKept
     lost = LostEvents(broker, queue: queue, log)
   }
 
@@ -93,11 +107,32 @@ public final class EventOutlet {
   /// takes nothing, each sweep would tell everybody again.
   public func publishLate(_ told: consuming Told) { publish(told.takeEvents(), isLate: true) {} }
 
+  /// Publishes an event again to a subscriber that misses it. Returns when the broker has confirmed it, or at once if
+  /// it is not told.
+  ///
+  /// - Throws: `SubscriberOutlet.Failure`: the subscriber still misses the event.
+  public func publishOwed(
+    _ event: Event, to subscriber: String
+  ) async throws(SubscriberOutlet.Failure) -> EventTelling {
+    let answer = telling(event)
+    switch answer {
+    case .told: try await subscribers.retry(event, subscriber)
+    case .waits: break
+    case .kept: onKept(event)
+    }
+    return answer
+  }
+
   private func publish(_ events: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
     var first: (@LoopActor () -> Void)? = whenConfirmed
     var isAnyTold = events.isEmpty
     for event in events {
-      if isKept(event) {
+      switch telling(event) {
+      case .told: break
+      // A late event stays in the outbox, and the next sweep finds it.
+      case .waits where isLate: continue
+      case .waits, .kept:
+        onKept(event)
         // A commit in shadow mode writes no row of the outbox. A late event may be older than the mode.
         if isLate { settle(event.id) }
         continue

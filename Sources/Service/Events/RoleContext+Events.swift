@@ -1,4 +1,5 @@
 public import AMQP
+import Configuration
 public import Domain
 import EventLoop
 import Ledger
@@ -25,20 +26,24 @@ extension RoleContext {
     let outlet = EventOutlet(
       publisher, queue: { [queues = deliveryQueues] in queues.next(of: $0.publisherId) },
       EventOutlet.Subscribers(subscribers), log, tracer, onConfirm: onConfirm, settle: settle ?? settling(postgres),
-      onReduced: EventOutlet.reducedEvents(metrics, doors.topics), isKept: shadowEvents())
+      onReduced: EventOutlet.reducedEvents(metrics, doors.topics),
+      telling: { [weak self] in self?.telling(of: $0.publisherId, since: $0.time) ?? .told }, onKept: countKept())
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
     return outlet
   }
 
-  /// Which events nobody is told. It counts them.
-  private func shadowEvents() -> @LoopActor (Event) -> Bool {
+  /// What becomes of an event of a publisher's that is about to leave the fleet.
+  ///
+  /// - Parameter time: when it happened, in milliseconds since 1970; `nil` if that is not known.
+  public func telling(of publisher: Int64, since time: Int64?) -> EventTelling {
+    publishers.telling(of: publisher, since: time, now: now(), settling: settings.reloadSettling)
+  }
+
+  /// Counts the events that nobody is told.
+  private func countKept() -> @LoopActor (Event) -> Void {
     let counter = metrics.counter(
       "countersign_shadow_events_total", "Events that nobody was told, because their publisher is in shadow mode.")
-    return { [weak self] event in
-      guard self?.publishers.audience.inShadow.contains(event.publisherId) == true else { return false }
-      counter.count()
-      return true
-    }
+    return { _ in counter.count() }
   }
 
   /// What takes events out of the outbox in a role that makes no commits.

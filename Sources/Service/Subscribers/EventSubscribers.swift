@@ -1,5 +1,5 @@
 import Configuration
-public import Domain
+import Domain
 public import EventLoop
 public import Ledger
 import Messaging
@@ -71,8 +71,18 @@ public final class EventSubscribers {
   }
 
   /// Publishes an event to all subscribers. It is sent when this returns, so events keep their order.
-  public func publish(_ event: Event) -> Copies {
+  ///
+  /// Only `EventOutlet` calls it, and ``retry(_:to:)``: it knows which events nobody is told.
+  func publish(_ event: Event) -> Copies {
     Copies(outlets.map { outlet in Task.immediate { @LoopActor in await send(event, to: outlet) } })
+  }
+
+  /// Publishes an event to a subscriber that misses it. Returns when the broker has confirmed it.
+  func retry(_ event: Event, to name: String) async throws(SubscriberOutlet.Failure) {
+    guard let outlet = outlets.first(where: { $0.name == name }) else {
+      throw SubscriberOutlet.Failure(cause: "the configuration does not name it", pause: .seconds(60))
+    }
+    try await outlet.publish(event, isOwed: true)
   }
 
   /// Returns what the subscriber may miss.
@@ -89,8 +99,16 @@ public final class EventSubscribers {
   /// the ledger owes them.
   private func tellAgain(_ events: [Event], to outlet: SubscriberOutlet) {
     for event in events {
-      Task.immediate { @LoopActor in
-        if let missed = await send(event, to: outlet) { add(Debt(missed: [missed], isInOutbox: false)) }
+      switch context.telling(of: event.publisherId, since: event.time) {
+      case .kept: continue
+      case .waits(let pause):
+        let missed = OwedEvents.Missed(
+          eventId: event.id, subscriber: outlet.name, cause: "its publisher may be in shadow mode", pause: pause)
+        add(Debt(missed: [missed], isInOutbox: false))
+      case .told:
+        Task.immediate { @LoopActor in
+          if let missed = await send(event, to: outlet) { add(Debt(missed: [missed], isInOutbox: false)) }
+        }
       }
     }
   }
@@ -99,7 +117,7 @@ public final class EventSubscribers {
   /// still, and a sweep publishes it to everybody again.
   ///
   /// - Parameter missed: all that is missed of one event.
-  public func owe(_ missed: [OwedEvents.Missed]) { add(Debt(missed: missed, isInOutbox: true)) }
+  func owe(_ missed: [OwedEvents.Missed]) { add(Debt(missed: missed, isInOutbox: true)) }
 
   private func add(_ debt: Debt) {
     guard debts.count < Self.mostDebts else {

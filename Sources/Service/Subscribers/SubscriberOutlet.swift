@@ -1,6 +1,6 @@
 import AMQP
 import Configuration
-public import Domain
+import Domain
 public import EventLoop
 import Messaging
 import Observability
@@ -28,6 +28,11 @@ public final class SubscriberOutlet {
     public let pause: Duration
     /// Whether no queue behind the exchange is bound for the event.
     public var isUnwanted = false
+
+    /// Creates a failure.
+    public init(cause: String, pause: Duration, isUnwanted: Bool = false) {
+      (self.cause, self.pause, self.isUnwanted) = (cause, pause, isUnwanted)
+    }
   }
 
   init(_ name: String, _ context: RoleContext, _ topology: Topology, _ metrics: SubscriberMetrics) {
@@ -71,7 +76,7 @@ public final class SubscriberOutlet {
   ///
   /// - Parameter isOwed: whether the subscriber misses the event already.
   /// - Throws: ``Failure``: the subscriber may miss the event.
-  public func publish(_ event: Event, isOwed: Bool = false) async throws(Failure) {
+  func publish(_ event: Event, isOwed: Bool = false) async throws(Failure) {
     guard publisher.isReady else { throw miss("no connection, or an alarm of the broker", .zero) }
     guard pace.mayPublish(at: .now) else { throw miss("too many events wait for an answer", .zero) }
     pace.begin()

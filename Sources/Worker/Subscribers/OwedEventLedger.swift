@@ -20,14 +20,12 @@ protocol OwedEventLedger {
 
 extension OwedEvents: OwedEventLedger {}
 
-/// A subscriber that may miss events.
+/// A subscriber that may miss events. The role's one outlet publishes to it.
 @LoopActor
 protocol OwedSubscriber {
   var name: String { get }
   /// How many events may be published again now.
   var retries: Int { get }
-  /// Publishes an event; returns when the broker has confirmed it.
-  func publish(_ event: Event, isOwed: Bool) async throws(SubscriberOutlet.Failure)
   /// Notes the end of a retry, and how many events the broker has taken, or had no queue for.
   func endRetry(confirmed: Int)
 }

@@ -16,6 +16,8 @@ final class OwedEventRuns: RoleService {
     let ledger: any OwedEventLedger
     /// One for each subscriber of the configuration.
     let subscribers: [any OwedSubscriber]
+    /// Publishes an event to a subscriber, by its name, if it is told.
+    let publish: @LoopActor (Event, String) async throws(SubscriberOutlet.Failure) -> EventTelling
     /// Whether the ledger can be asked.
     let isReady: @LoopActor () -> Bool
   }
@@ -79,21 +81,22 @@ final class OwedEventRuns: RoleService {
     }
   }
 
-  /// Publishes until nothing is due, or the subscriber takes nothing.
+  /// Publishes until nothing is due, or the subscriber takes nothing. The events of publishers in shadow mode are
+  /// settled without it.
   private func publish(to subscriber: any OwedSubscriber) async throws {
     while !runs.isClosed, case let limit = subscriber.retries, limit > 0 {
       let owed = try await dependencies.ledger.take(for: subscriber.name, limit: limit)
       guard !owed.isEmpty else { return }
       let round = await OwedRound(tries(of: owed, to: subscriber))
-      subscriber.endRetry(confirmed: round.progress)
+      if round.asked > 0 { subscriber.endRetry(confirmed: round.progress) }
       try await dependencies.ledger.settle(round.settled, of: subscriber.name)
       try await dependencies.ledger.putOff(round.putOff, of: subscriber.name)
-      if let first = round.putOff.first {
+      if round.missed > 0 {
         dependencies.context.log.warning(
           "a subscriber does not take its events",
           [
-            "subscriber": .string(subscriber.name), "events": .int(Int64(round.putOff.count)),
-            "cause": .string(first.cause),
+            "subscriber": .string(subscriber.name), "events": .int(Int64(round.missed)),
+            "cause": .string(round.cause),
           ])
       }
       guard owed.count == limit else { return }
@@ -103,18 +106,17 @@ final class OwedEventRuns: RoleService {
   /// Publishes all at once, and returns when each has its answer.
   private func tries(
     of owed: [OwedEvents.Owed], to subscriber: any OwedSubscriber
-  ) async -> [(owed: OwedEvents.Owed, failure: SubscriberOutlet.Failure?)] {
+  ) async -> [(owed: OwedEvents.Owed, end: OwedRound.End)] {
     let publishing = owed.map { each in
-      Task.immediate { @LoopActor () -> SubscriberOutlet.Failure? in
+      Task.immediate { @LoopActor () -> OwedRound.End in
         do throws(SubscriberOutlet.Failure) {
-          try await subscriber.publish(each.event, isOwed: true)
-          return nil
+          return .success(try await dependencies.publish(each.event, subscriber.name))
         } catch {
-          return error
+          return .failure(error)
         }
       }
     }
-    var tries: [(owed: OwedEvents.Owed, failure: SubscriberOutlet.Failure?)] = []
+    var tries: [(owed: OwedEvents.Owed, end: OwedRound.End)] = []
     for (each, task) in zip(owed, publishing) { tries.append((each, await task.value)) }
     return tries
   }
@@ -163,6 +165,9 @@ extension OwedEventRuns.Dependencies {
   init(_ parts: WorkerParts) {
     self.init(
       context: parts.context, ledger: OwedEvents(parts.ledger.postgres), subscribers: parts.subscribers.outlets,
+      publish: { [outlet = parts.outlet] event, name throws(SubscriberOutlet.Failure) in
+        try await outlet.publishOwed(event, to: name)
+      },
       isReady: { [ledger = parts.ledger] in ledger.isReady })
   }
 }

@@ -24,7 +24,8 @@ DASHBOARD = Dashboard(
                 Query(grown("countersign_webhook_endpoints_disabled_total", "15m"))],
                 alert="CountersignEndpointDisabled"),
             Panel("Attempts by outcome",
-                  "`failed`: another one follows. `abandoned`: none follows. `skipped`: the endpoint is disabled.", [
+                  "`failed`: another one follows. `abandoned`: none follows. `skipped`: the endpoint is disabled, "
+                  "or the publisher is in shadow mode.", [
                       Query(rate(ATTEMPTS, "outcome"), "{{outcome}}")], unit="ops", stacked=True,
                   runbook="dead-deliveries"),
             Panel("From event to first attempt", "Grows: notifiers have too much to do, or wait for a server.",

@@ -21,7 +21,7 @@ struct VendorFileOptions: Equatable {
       (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", Int64.init), true)
     case "--from":
       let names = ImportPreset.allCases.map(\.rawValue).joined(separator: ", ")
-      (preset, hasPreset) = (try words.value(of: word, "one of: \(names)", ImportPreset.init), true)
+      take(try words.value(of: word, "one of: \(names)", ImportPreset.init))
     case "--report": report = try words.text(of: word, "a file")
     case "--json": isJSON = true
     case "--config": rest += [word, try words.text(of: word, "the path of the configuration's file")]
@@ -29,6 +29,9 @@ struct VendorFileOptions: Equatable {
       if word.hasPrefix("-") || !file.isEmpty { rest.append(word) } else { file = word }
     }
   }
+
+  /// Takes the preset.
+  mutating func take(_ preset: ImportPreset) { (self.preset, hasPreset) = (preset, true) }
 
   /// Refuses arguments that lack something.
   ///
@@ -61,6 +64,19 @@ struct VendorFileOptions: Equatable {
     if let failure = input.failure, input.tooLong == nil {
       throw Unreadable(description: "cannot read \(file): \(failure)")
     }
+    return found
+  }
+
+  /// Reads the file line by line.
+  ///
+  /// - Parameter body: gets the next line, or `nil` at the end.
+  /// - Throws: ``Unreadable``.
+  func reading<Result>(_ body: (@escaping () -> [UInt8]?) -> Result) throws -> Result {
+    guard let input = LineInput(file: file) else {
+      throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
+    }
+    let found = body { input.next() }
+    if let failure = input.failure { throw Unreadable(description: "cannot read \(file): \(failure)") }
     return found
   }
 }

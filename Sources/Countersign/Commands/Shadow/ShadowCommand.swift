@@ -12,24 +12,48 @@ import Service
 @LoopActor
 struct ShadowCommand {
   nonisolated static let usage =
-    "compare --config FILE --publisher ID --from \(ImportPreset.names(ImportPreset.others)) FILE [--report FILE] [--json]"
+    "compare --config FILE --publisher ID --from \(ShadowOptions.Source.names.joined(separator: "|")) FILE "
+    + "[--report FILE] [--json]"
 
   private let options: VendorFileOptions
   private let publisher: Publisher
-  private let file: ImportFile
+  private let view: View
   private let postgres: PostgresClient
+
+  /// What the other system says.
+  private struct View {
+    let rows: [CustomerId: [ImportRow]]
+    let problems: [ImportProblem]
+
+    init(_ rows: some Sequence<ImportRow>, _ problems: [ImportProblem]) {
+      self.rows = Dictionary(grouping: rows, by: \.customerId)
+      self.problems = problems
+    }
+
+    /// - Throws: `VendorFileOptions.Unreadable`.
+    init(_ options: ShadowOptions, _ evidence: ImportEvidence) throws {
+      switch options.source {
+      case .export:
+        let file = try options.file.read(evidence)
+        self.init(file.rows, file.problems)
+      case .webhooks(let preset):
+        let recorded = try options.file.reading { RecordedWebhooks(preset, now: unixMilliseconds(), read: $0) }
+        self.init(recorded.rows, recorded.problems)
+      }
+    }
+  }
 
   static func run(_ arguments: [String]) async -> Int32 {
     let (options, endpoint, publisher): (VendorFileOptions, PostgresEndpoint, Publisher)
-    let file: ImportFile
+    let view: View
     do {
       let (found, rest) = try ShadowOptions.read(arguments)
       let configuration = try LoadedConfiguration(rest, command: "shadow")
-      (options, publisher) = (found, try configuration.publisher(found.publisher, for: "shadow"))
+      (options, publisher) = (found.file, try configuration.publisher(found.file.publisher, for: "shadow"))
       endpoint = try PostgresEndpoint(configuration.settings.ledger, name: "countersign shadow")
       let evidence = try ImportEvidence(publisher, rootFiles: configuration.settings.appStore.rootFiles)
       do {
-        file = try options.read(evidence)
+        view = try View(found, evidence)
       } catch {
         throw UsageError(description: "countersign shadow: \(error)")
       }
@@ -38,7 +62,7 @@ struct ShadowCommand {
       return 2
     }
     let postgres = await PostgresClient.opened(endpoint)
-    let command = ShadowCommand(options: options, publisher: publisher, file: file, postgres: postgres)
+    let command = ShadowCommand(options: options, publisher: publisher, view: view, postgres: postgres)
     var status: Int32 = 0
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
@@ -52,16 +76,16 @@ struct ShadowCommand {
   }
 
   private func compare() async throws {
-    for problem in file.problems { complain("left out: \(problem)") }
+    for problem in view.problems { complain("left out: \(problem)") }
     let report = try ExportOutput.whole(options.report)
     var summary = ComparisonSummary()
-    let rows = Dictionary(grouping: file.rows, by: \.customerId)
+    let rows = view.rows
     let customers = rows.keys.sorted { (rows[$0]?.first?.line ?? 0) < (rows[$1]?.first?.line ?? 0) }
     for some in customers.chunks(of: Self.atOnce) {
       var lines: [UInt8] = []
       for customer in try await compared(some, rows) {
         let now = unixMilliseconds()
-        let verdict = customer.verdict(now: now)
+        let verdict = customer.verdict(offers: publisher.offers, now: now)
         summary.count(verdict)
         if verdict != .same { lines += line(of: customer, now: now) }
       }
@@ -86,7 +110,7 @@ struct ShadowCommand {
       var lines: [UInt8] = []
       for customer in try await compared(page.filter { rows[$0] == nil }, [:]) {
         let now = unixMilliseconds()
-        guard customer.verdict(now: now) == .onlyHere else { continue }
+        guard customer.verdict(offers: publisher.offers, now: now) == .onlyHere else { continue }
         summary.countNotInFile()
         lines += line(of: customer, now: now)
       }
@@ -116,12 +140,12 @@ struct ShadowCommand {
         ComparedCustomer.Row(
           row,
           keys(row).lazy.compactMap { purchases[$0] }.first
-            ?? held.purchases.first { $0.deciding.transactionId == row.transactionId })
+            ?? held.purchases.first { $0.transactions[row.transactionId] != nil })
       }
       let entitlements = Entitlements.of(
         purchases: held.purchases, grants: held.grants,
         rules: publisher.accessRules(for: id, owning: held.purchases), now: unixMilliseconds())
-      found.append(ComparedCustomer(id, own, entitlements))
+      found.append(ComparedCustomer(id, own, entitlements, purchases: held.purchases))
     }
     return found
   }
@@ -141,10 +165,11 @@ struct ShadowCommand {
     complain(
       jsonLine { json in
         json.member("agree", Int64(summary.counts[.same] ?? 0))
+        json.member("different", Int64(summary.counts[.different] ?? 0))
         json.member("notInFile", Int64(summary.notInFile))
         json.member("onlyHere", Int64(summary.counts[.onlyHere] ?? 0))
         json.member("onlyThere", Int64(summary.counts[.onlyThere] ?? 0))
-        json.member("problems", Int64(file.problems.count))
+        json.member("problems", Int64(view.problems.count))
       })
   }
 }

@@ -1,20 +1,55 @@
 import Import
 
 /// The arguments of `countersign shadow compare`, by value.
-enum ShadowOptions {
+struct ShadowOptions {
+  /// The other system's view.
+  enum Source {
+    /// An export.
+    case export(ImportPreset)
+    /// Recorded webhook bodies.
+    case webhooks(WebhookPreset)
+
+    /// Reads a name of ``names``.
+    init?(_ name: String) {
+      if let preset = WebhookPreset(rawValue: name) {
+        self = .webhooks(preset)
+      } else if let preset = ImportPreset(rawValue: name), ImportPreset.others.contains(preset) {
+        self = .export(preset)
+      } else {
+        return nil
+      }
+    }
+
+    /// All names.
+    static let names = ImportPreset.others.map(\.rawValue) + WebhookPreset.allCases.map(\.rawValue)
+  }
+
+  var file = VendorFileOptions()
+  /// `nil` while no argument names one.
+  private var named: Source?
+
+  /// Whose file it is.
+  var source: Source { named ?? .export(file.preset) }
+
   /// Reads the arguments behind `shadow`; returns those that are not its own, too.
-  static func read(_ arguments: [String]) throws -> (options: VendorFileOptions, rest: [String]) {
+  static func read(_ arguments: [String]) throws -> (options: ShadowOptions, rest: [String]) {
     guard arguments.first == "compare" else {
       throw CommandWords.Refused(description: "shadow needs an action: compare")
     }
-    var (options, rest) = (VendorFileOptions(), [String]())
+    var (options, rest) = (ShadowOptions(), [String]())
     var words = CommandWords(Array(arguments.dropFirst()))
-    while let word = words.next() { try options.take(word, &words, rest: &rest) }
-    try options.require(for: "shadow compare")
-    guard options.preset != .countersign else {
-      let names = ImportPreset.names(ImportPreset.others).replacing("|", with: ", ")
-      throw CommandWords.Refused(description: "--from needs one of: \(names)")
+    while let word = words.next() {
+      guard word == "--from" else {
+        try options.file.take(word, &words, rest: &rest)
+        continue
+      }
+      let names = Source.names.joined(separator: ", ")
+      let source = try words.value(of: word, "one of: \(names)", Source.init)
+      options.named = source
+      // The columns of an export; webhook bodies have none.
+      if case .export(let preset) = source { options.file.take(preset) } else { options.file.take(.plain) }
     }
+    try options.file.require(for: "shadow compare")
     return (options, rest)
   }
 }

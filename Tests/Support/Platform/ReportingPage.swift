@@ -1,17 +1,17 @@
 import FoundationEssentials
-import TestSupport
 
 /// docs/reference/reporting.md, as tests read it.
-struct ReportingPage {
+public struct ReportingPage {
   private let text: String
 
-  init() throws {
+  /// Reads the page.
+  public init() throws {
     let file = URL(filePath: Repository.root + "/docs/reference/reporting.md")
     text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
   }
 
   /// The columns of all views in their order, such as `periods.price numeric`.
-  var columns: [String] {
+  public var columns: [String] {
     var (view, columns) = ("", [String]())
     for line in text.split(separator: "\n") {
       if line.hasPrefix("## ") { view = line.firstMatch(of: /^## `reporting\.(\w+)`$/).map { String($0.1) } ?? "" }
@@ -22,12 +22,12 @@ struct ReportingPage {
   }
 
   /// The SQL of all examples.
-  var examples: [String] {
+  public var examples: [String] {
     text.split(separator: "```sql\n").dropFirst().compactMap { $0.split(separator: "```").first.map(String.init) }
   }
 
   /// The query behind a question, such as `Churn`. It ends without a semicolon.
-  func query(_ question: String) -> String? {
+  public func query(_ question: String) -> String? {
     guard let part = text.split(separator: "**\(question).**").dropFirst().first,
       let query = part.split(separator: "```sql\n").dropFirst().first?.split(separator: "```").first
     else { return nil }
