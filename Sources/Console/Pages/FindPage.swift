@@ -48,7 +48,8 @@ struct FindPage {
   private func subject(_ hit: ConsoleHit) -> Link? {
     switch hit.kind {
     case .event: return view.link(to: EventKey(publisherId: hit.publisherId, id: EventId(text)))
-    case .notification: return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: text))
+    case .notification:
+      return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: NotificationUUID(text)))
     case .customer, .email, .transaction, .purchase, .synchronization: return about(hit)
     }
   }

@@ -112,10 +112,10 @@ struct NotificationPage {
     let isGood = one.state != .putAside && one.state != .unclaimed
     let passedOn = isForwarded ? Delivery.id(of: one.key) : nil
     return Layout.page(
-      "Notification \(one.uuid)", view, search: one.uuid, at: .notifications,
+      "Notification \(one.uuid)", view, search: one.uuid.text, at: .notifications,
       [
         .element(.p, [.class("above")], [.text("Notification to publisher \(one.publisherId)")]),
-        .element(.h1, [.class("id")], [.text(one.uuid)]),
+        .element(.h1, [.class("id")], [.text(one.uuid.text)]),
         .element(
           .div, [.class(isGood ? "verdict" : "verdict no")],
           [

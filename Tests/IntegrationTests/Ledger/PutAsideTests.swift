@@ -12,7 +12,7 @@ import Testing
 )
 @LoopActor
 struct PutAsideTests {
-  private func key(_ uuid: String) -> NotificationKey { NotificationKey(publisherId: 1, uuid: uuid) }
+  private func key(_ uuid: NotificationUUID) -> NotificationKey { NotificationKey(publisherId: 1, uuid: uuid) }
 
   @Test func `nobody takes what is put aside until a person brings it back`() async throws {
     try await LedgerDatabase.migrated { ledger async throws in
