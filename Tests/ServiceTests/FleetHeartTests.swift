@@ -1,5 +1,6 @@
 import Coordination
 import EventLoop
+import Observability
 import Redis
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Observability
 import RoleSupport
 import Service
 
