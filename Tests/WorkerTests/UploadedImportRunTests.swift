@@ -1,7 +1,7 @@
-import Import
 import Postgres
 import Testing
 
+@testable import Import
 @testable import Ledger
 @testable import Worker
 

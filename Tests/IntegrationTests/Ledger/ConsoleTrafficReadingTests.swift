@@ -44,8 +44,10 @@ struct ConsoleTrafficReadingTests {
           delivery, among: ["main", "other"], number < 4 ? .delivered : .failed, nextAt: now, time: time)
       }
       let endpoints = ConsoleEndpoints(bench.ledger)
-      let states = try await endpoints.states(
-        of: [(1, "nobody"), (1, "main"), (2, "main")].map { EndpointKey(publisherId: $0.0, id: $0.1) })
+      let states = try await endpoints.states(of: [
+        EndpointKey(publisherId: 1, id: "nobody"), EndpointKey(publisherId: 1, id: "main"),
+        EndpointKey(publisherId: 2, id: "main"),
+      ])
       #expect(states.map(\.made) == [0, 4, 0] && states.map(\.delivered) == [0, 3, 0])
       #expect(states[1].medianMilliseconds == 12 && states[1].lastDeliveredAt == now - 2 * Self.minute)
       #expect(states[1].health.failingSince == now - Self.minute && states[1].health.disabled == nil)

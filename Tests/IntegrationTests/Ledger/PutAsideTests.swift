@@ -18,7 +18,7 @@ struct PutAsideTests {
     try await LedgerDatabase.migrated { ledger async throws in
       let store = NotificationStore(ledger)
       _ = try await store.keep(
-        ["a", "b", "c"].map {
+        (["a", "b", "c"] as [NotificationUUID]).map {
           KeptNotification(
             publisherId: 1, uuid: $0, type: "TEST", environment: "Production", bundleId: "app", signedDate: 1,
             source: .apple, body: [0x61])
