@@ -73,7 +73,7 @@ let package = Package(
 
     // Platform: the loop, the drivers and the formats.
     library(
-      "EventLoop", "Platform/EventLoop", ["CUV"] + (hasJemalloc ? ["CJemalloc"] : []),
+      "EventLoop", "Platform/EventLoop", ["CUV", "Formats"] + (hasJemalloc ? ["CJemalloc"] : []),
       hasJemalloc ? [.define("JEMALLOC")] : []),
     library("Formats", "Platform/Formats", []),
     library("Crypto", "Platform/Crypto", ["COpenSSL", "Formats"]),
@@ -85,7 +85,7 @@ let package = Package(
     library("Postgres", "Platform/Postgres", ["CPQ", "EventLoop", "Formats"]),
     library("HTTPClient", "Platform/HTTPClient", ["CCurl", "EventLoop", "HTTP"]),
     library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop", "Formats"]),
-    library("HTTP2", "Platform/HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTP"]),
+    library("HTTP2", "Platform/HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "Formats", "HTTP"]),
     library("Observability", "Platform/Observability", ["Crypto", "EventLoop", "Formats", "JSON"]),
 
     // The domain, Apple, and what the roles share.
@@ -214,8 +214,8 @@ let package = Package(
     tests(
       "ServiceTests",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger", "Messaging",
-        "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger",
+        "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
       ]),
     tests(
       "GatewayTests",

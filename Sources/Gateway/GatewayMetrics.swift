@@ -23,9 +23,9 @@ final class GatewayMetrics {
   /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
 
-  /// The outcome that counts access that was given while Apple is away.
+  /// The label that counts access that was given while Apple is away.
   nonisolated static let granted = "granted"
-  /// The outcome that counts requests whose jobs are not looked at, because enough are.
+  /// The label that counts requests whose jobs are not looked at, because enough are.
   nonisolated static let notLookedAt = "not_looked_at"
   /// The actions that count access by hand.
   nonisolated static let (given, set, withdrawn) = ("given", "set", "withdrawn")

@@ -10,9 +10,9 @@ public enum NotificationMessage {
   static let type = "notification"
 
   /// Builds the message.
-  public static func message(_ publisherId: Int64, _ uuid: String, queue: String) -> AMQPMessage {
+  public static func message(_ publisherId: Int64, _ uuid: NotificationUUID, queue: String) -> AMQPMessage {
     AMQPMessage(
-      exchange: "", routingKey: queue, messageID: "notification_\(uuid.prefix(200))", type: type,
+      exchange: "", routingKey: queue, messageID: "notification_\(uuid.text.prefix(200))", type: type,
       body: JSONWriter.object { body in
         body.member("publisherId", publisherId)
         body.member("uuid", uuid)
@@ -24,6 +24,6 @@ public enum NotificationMessage {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let publisher = try? members.requiredInt64("publisherId"), let uuid = try? members.requiredString("uuid")
     else { return nil }
-    return NotificationKey(publisherId: publisher, uuid: uuid)
+    return NotificationKey(publisherId: publisher, uuid: NotificationUUID(uuid))
   }
 }

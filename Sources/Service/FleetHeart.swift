@@ -13,17 +13,26 @@ import Observability
 @LoopActor
 public final class FleetHeart: RoleService {
   private let context: RoleContext
-  private let redis: RoleRedis
-  private let beats: FleetBeats
+  private let fleet: Fleet
   private let checks: [ReadinessCheck]
   private let id: String
   private let startedAt: Int64
   private var phase = ServicePhase.new
   private var usage: (cpu: Double, at: ContinuousClock.Instant)
   private var dropped = Log.droppedLines
-  private lazy var chore = Chore(
-    every: FleetBeats.interval, after: .zero, .last, isReady: { [redis] in redis.isReady },
-    look: { [weak self] in await self?.beat() })
+  private lazy var chore = Chore(every: FleetBeats.interval, after: .zero, .last, isReady: fleet.isReady) {
+    [weak self] in await self?.beat()
+  }
+
+  /// Whom the process tells.
+  @LoopActor
+  struct Fleet {
+    /// Whether Redis can take a beat now.
+    let isReady: @LoopActor () -> Bool
+    let tell: @LoopActor (FleetBeat) async throws -> Void
+    /// Says that the process with an id stops.
+    let leave: @LoopActor (String) async throws -> Void
+  }
 
   /// The share of one core that the process has used since the beat before, from 0 on.
   public nonisolated static let cpu = "cpu"
@@ -46,9 +55,17 @@ public final class FleetHeart: RoleService {
   ]
 
   /// - Parameter checks: the lines of `/readyz`.
-  public init(_ context: RoleContext, _ redis: RoleRedis, checks: [ReadinessCheck]) {
-    (self.context, self.redis, self.checks) = (context, redis, checks)
-    beats = FleetBeats(redis.client, prefix: context.settings.redis.prefix)
+  public convenience init(_ context: RoleContext, _ redis: RoleRedis, checks: [ReadinessCheck]) {
+    let beats = FleetBeats(redis.client, prefix: context.settings.redis.prefix)
+    self.init(
+      context,
+      Fleet(
+        isReady: { redis.isReady }, tell: { try await beats.tell($0) }, leave: { try await beats.leave($0) }),
+      checks: checks)
+  }
+
+  init(_ context: RoleContext, _ fleet: Fleet, checks: [ReadinessCheck]) {
+    (self.context, self.fleet, self.checks) = (context, fleet, checks)
     // Without a random number the time alone tells two processes apart well enough.
     id = (try? Hex.encode(secureRandomBytes(8))) ?? "\(monotonicNanoseconds())"
     startedAt = context.now()
@@ -65,7 +82,7 @@ public final class FleetHeart: RoleService {
     // A beat that came behind the farewell would let the process look silent.
     await chore.stop(within: min(grace, .seconds(1)))
     // While Redis is away, the process just falls silent.
-    if redis.isReady { try? await beats.leave(id) }
+    if fleet.isReady() { try? await fleet.leave(id) }
   }
 
   private func beat() async {
@@ -84,7 +101,7 @@ public final class FleetHeart: RoleService {
       troubles: checks.map { $0.result().line }.filter { !$0.hasPrefix("ok: ") },
       readings: own + Self.inOrder(context.metrics.readings(of: Self.metrics)))
     do {
-      try await beats.tell(told)
+      try await fleet.tell(told)
     } catch {
       context.log.debug("the fleet was not told", ["cause": .failure(error)])
     }

@@ -4,7 +4,7 @@ import Formats
 public import HTTP
 import HTTPClient
 
-/// The outcome of one fetch of a key set.
+/// How one fetch of a key set ended.
 public enum KeySetFetch: Sendable {
   case fetched(JSONWebKeySet, maxAge: Duration?)
   case failed(Failure, cause: String)

@@ -8,9 +8,10 @@ import Redis
 /// managed ones often do by default. `INFO` needs no right to read the configuration.
 @LoopActor
 final class RedisPolicyWatch: RoleService {
-  /// The client to ask. Whoever owns the client owns this too.
-  weak var client: RedisClient?
+  /// Asks Redis for `INFO memory`.
+  typealias Ask = @LoopActor () async throws -> String?
 
+  private let ask: Ask
   private let evicts: Gauge
   private let log: Log
   private lazy var looks = Chore(every: Self.interval, after: Self.interval, .dropped) { [weak self] in
@@ -19,9 +20,12 @@ final class RedisPolicyWatch: RoleService {
   private var lastPolicy: String?
   private var lacksRight = false
 
-  init(_ context: RoleContext) {
+  /// - Parameter connections: tells each new connection: another Redis may have answered.
+  init(_ context: RoleContext, after connections: Followers<Void>, ask: @escaping Ask) {
+    self.ask = ask
     evicts = context.redisEvicts
     log = context.log
+    connections.add { [weak self] in self?.looks.lookNow() }
   }
 
   /// How often it looks.
@@ -31,13 +35,9 @@ final class RedisPolicyWatch: RoleService {
   func close() { looks.close() }
   func stop(within grace: Duration) async { await looks.stop(within: grace) }
 
-  /// Looks at once: another Redis may have answered.
-  func connected() { looks.lookNow() }
-
   private func look() async {
-    guard let client else { return }
     do {
-      if let answer = try await client.send(["INFO", "memory"]).string { tell(RedisMemoryPolicy(info: answer)) }
+      if let answer = try await ask() { tell(RedisMemoryPolicy(info: answer)) }
     } catch let error as RedisError where error.cause.hasPrefix("NOPERM") {
       guard !lacksRight else { return }
       lacksRight = true

@@ -47,7 +47,7 @@ public final class RoleContext {
     self.publishers = publishers
   }
 
-  /// Sees the first outcome of each connection.
+  /// Sees how the first try of each connection ended.
   public let starting = StartWatch()
   /// Watches the loop, once it is started.
   public let loopWatch: LoopWatch

@@ -9,7 +9,7 @@ public import Postgres
 @LoopActor
 public final class SecretKeysWatch: RoleService {
   private let context: RoleContext
-  private let postgres: PostgresClient
+  private let read: @LoopActor () async throws -> SecretKeysInUse
   private let endpoints: Gauge
   private let isNeeded: Bool
   private let namesKeys: Bool
@@ -29,8 +29,16 @@ public final class SecretKeysWatch: RoleService {
   /// - Parameters:
   ///   - isNeeded: whether the role is not ready without the keys.
   ///   - namesKeys: whether the line of `/readyz` names missing keys. Where anybody may read it, only the log does.
-  public init(_ context: RoleContext, _ postgres: PostgresClient, isNeeded: Bool, namesKeys: Bool) {
-    (self.context, self.postgres) = (context, postgres)
+  public convenience init(_ context: RoleContext, _ postgres: PostgresClient, isNeeded: Bool, namesKeys: Bool) {
+    self.init(context, isNeeded: isNeeded, namesKeys: namesKeys) { try await SecretKeysInUse.read(postgres) }
+  }
+
+  /// - Parameter read: asks the ledger which keys its secrets need.
+  init(
+    _ context: RoleContext, isNeeded: Bool, namesKeys: Bool,
+    read: @escaping @LoopActor () async throws -> SecretKeysInUse
+  ) {
+    (self.context, self.read) = (context, read)
     (self.isNeeded, self.namesKeys) = (isNeeded, namesKeys)
     endpoints = context.metrics.gauge(
       "countersign_webhook_secrets", "Endpoints in the ledger, by the encryption of their secrets.",
@@ -66,7 +74,7 @@ public final class SecretKeysWatch: RoleService {
   /// Looks once.
   public func look() async {
     do {
-      let (inUse, keys) = (try await SecretKeysInUse.read(postgres), context.secretKeys)
+      let (inUse, keys) = (try await read(), context.secretKeys)
       let counts = inUse.counts(keys)
       for (state, count) in counts { endpoints.set(Double(count), state.rawValue) }
       missing = inUse.missing(keys)

@@ -21,8 +21,7 @@ extension RedisEndpoint {
   /// The Redis of the configuration.
   public init(_ settings: RedisSettings) {
     self.init(
-      host: settings.host, port: settings.port, user: settings.user, password: settings.password,
-      database: settings.database)
+      settings.address, user: settings.user, password: settings.password, database: settings.database)
     sentinels = settings.sentinels.map { sentinels in
       RedisSentinels(
         sentinels.addresses, primaryName: sentinels.primaryName, user: sentinels.user, password: sentinels.password)

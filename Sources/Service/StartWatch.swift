@@ -1,7 +1,7 @@
 public import EventLoop
 
-/// Sees the first outcome of each connection of a role that starts. A refusal ends the start; what happens later does
-/// not concern it, and is tried again.
+/// Sees how the first try of each connection of a role that starts ended. A refusal ends the start; what happens later
+/// does not concern it, and is tried again.
 @LoopActor
 public final class StartWatch {
   private var waiting: Set<String> = []

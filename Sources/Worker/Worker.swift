@@ -32,7 +32,6 @@ public final class Worker: Role {
     let jobs = JobRuns(
       parts.jobs, running, isLedgerReady: { ledger.postgres.isReady }, giveUpCommits: { commits.stop() })
     let line = LineRuns(LineRuns.Dependencies(parts), running)
-    parts.joins.add { [weak line] in line?.hint() }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))
     // Of the jobs in bulk more come than have places: the others join the line, so that no publisher's stop the queue.

@@ -56,7 +56,7 @@ struct PlayTests {
   @Test func `a form names a publisher, an app and a customer`() throws {
     func form(_ text: String) throws -> PlayForm? { PlayForm(try #require(FormBody(Array(text.utf8)))) }
     let good = try #require(try form("app=7+com.example&product=yearly&customer=c-1&grace=0"))
-    #expect(good.place?.publisherId == 7 && good.place?.bundleId == "com.example" && good.customer == "c-1")
+    #expect(good.place == AppKey(publisherId: 7, bundleId: "com.example") && good.customer == "c-1")
     for wrong in [
       "", "app=7+a&product=other&customer=c&grace=0", "app=7+a&product=yearly&customer=c&grace=5",
       "app=7+a&product=yearly&grace=0", "product=yearly&customer=c&grace=0",
@@ -79,7 +79,7 @@ struct PlayTests {
       #expect(!page.html.contains("<script") && page.html.contains("&lt;script&gt;"))
     }
     let start = PlayPage(
-      view: try Self.view(), publishers: [(7, [BundleId(Self.evil)])], refusal: Self.evil)
+      view: try Self.view(), apps: [AppKey(publisherId: 7, bundleId: BundleId(Self.evil))], refusal: Self.evil)
     #expect(!start.html.contains("<script") && start.html.contains("&lt;script&gt;"))
     #expect(start.html.contains("href=\"/c/play\""))
   }

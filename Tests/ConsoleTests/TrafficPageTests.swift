@@ -65,9 +65,9 @@ struct TrafficPageTests {
     _ text: String, _ state: ConsoleNotification.State = .applied, appliedAt: Int64? = now
   ) -> ConsoleNotification {
     ConsoleNotification(
-      publisherId: 7, uuid: text, type: text, subtype: text, environment: Environment(text), bundleId: BundleId(text),
-      originalTransactionId: OriginalTransactionId(text), signedDate: now - 65_000, receivedAt: now, state: state,
-      appliedAt: appliedAt, reason: text)
+      publisherId: 7, uuid: NotificationUUID(text), type: text, subtype: text, environment: Environment(text),
+      bundleId: BundleId(text), originalTransactionId: OriginalTransactionId(text), signedDate: now - 65_000,
+      receivedAt: now, state: state, appliedAt: appliedAt, reason: text)
   }
 
   private static func synchronization(_ text: String, finalizedAt: Int64? = nil) -> ConsoleSynchronization {

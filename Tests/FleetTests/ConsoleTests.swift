@@ -222,7 +222,7 @@ struct ConsoleTests {
   @Test func `support grants access by hand and withdraws it, and nobody else does`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.outbox]
       let (path, tomorrow) = ("/customers/1001/7/grants", Date(timeIntervalSinceNow: 86_400).ISO8601Format().prefix(10))
       let wish = [
         (name: "offerId", value: "S2"), (name: "until", value: String(tomorrow)), (name: "reason", value: "goodwill"),
@@ -286,7 +286,7 @@ struct ConsoleTests {
   @Test func `support gives sandbox access until a date, once, and withdraws it`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.outbox]
       let tomorrow = Date(timeIntervalSinceNow: 86_400).ISO8601Format().prefix(10)
       let path = "/customers/1001/7/sandbox"
       let wish = [
@@ -330,7 +330,7 @@ struct ConsoleTests {
   @Test func `support gives a purchase to another customer, and lets a worker ask Apple about it`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.outbox]
       let support = try await signIn(fleet, "ada")
       let purchase = try #require(try await support.get("/find?q=1000000000001").location)
       let ada = Form(fleet: fleet, browser: support)
@@ -419,7 +419,7 @@ struct ConsoleTests {
   @Test func `support releases a purchase, and an operator erases its customer`() async throws {
     try await withConsole { fleet in
       // A console has no broker: the look at the outbox is the way of its events, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.outbox]
       let support = try await signIn(fleet, "ada")
       let purchase = try #require(try await support.get("/find?q=1000000000001").location)
       let (ada, operators) = (

@@ -34,7 +34,7 @@ struct ConsoleTrafficTests {
       ]
     ) { fleet in
       // A console has no broker: a notifier's sweep is the way of what it sends again, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.deliveries]
       let first = try await fleet.webhooks.wait(for: 1)[0]
       fleet.webhookStatus = { _ in 500 }
       #expect(try await fleet.register("1000000000002", id: "second").status == 202)
@@ -116,7 +116,7 @@ struct ConsoleTrafficTests {
       overrides: ["COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5"]
     ) { fleet in
       // A console has no broker: a notifier's sweep is the way of a test event, and no repair.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.deliveries]
       _ = try await fleet.webhooks.wait(for: 1)
       let answer = try await fleet.send(
         "POST", fleet.url("/3.1/webhook_endpoints"), fleet.headers(1001),
@@ -289,16 +289,6 @@ extension ConsoleTrafficTests {
       try await eventually("it is in the list") { try await ada.get("/notifications").text.contains(">TEST<") }
       #expect(try await ada.get("/notifications/tested?publisher=1001").status == 400)
       #expect(try await actions(fleet, "notifications.%") == ["notifications.tested operator:ada 1001"])
-    }
-  }
-}
-
-extension RunningFleet {
-  /// The column `text` of what the ledger answers.
-  @LoopActor
-  func texts(_ sql: String) async throws -> [String] {
-    try await withLedger { ledger in
-      try await ledger.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
     }
   }
 }

@@ -96,13 +96,16 @@ extension RunningFleet {
     try await forgetBegun(kind)
     try start("worker-1", with: [fault: name])
     var deaths = 0
-    try await eventually("the row is held back", within: .seconds(240)) {
-      try await execute(hurry)
-      if roles["worker-1"]?.process.status != nil {
-        deaths += 1
-        try start("worker-1", with: [fault: name])
+    var isHeldBack: Bool { !logged("held back: it seems to kill its worker").isEmpty }
+    // Each death has the whole patience.
+    while !isHeldBack {
+      try await eventually("the worker dies of the row after \(deaths) deaths, or holds it back") {
+        try await execute(hurry)
+        return roles["worker-1"]?.process.status != nil || isHeldBack
       }
-      return !logged("held back: it seems to kill its worker").isEmpty
+      guard roles["worker-1"]?.process.status != nil else { continue }
+      deaths += 1
+      try start("worker-1", with: [fault: name])
     }
     try await ready("worker-1")
     // A run that began before may have ended the worker that said so. The next one says it, too.

@@ -157,7 +157,7 @@ struct ForwardTests {
     try await with(["gateway-1", "worker-1", "notifier-1"], overrides: Self.sweepsOften) {
       (fleet, receiver) async throws in
       // No message carries what a reading has found: a sweep passes it on.
-      fleet.mayRepair = true
+      fleet.sweptWays = [.deliveries]
       try await fleet.postNotifications("\"lose\": 1")
       try await fleet.begin(lives: ["{\"originalTransactionId\": \"20000000000001\", \"kind\": \"nonConsumable\"}"])
       let got = try await receiver.wait("a", for: 1)[0].request

@@ -52,9 +52,12 @@ struct ImportHTTPTests {
   }
 
   private func reached(_ states: String..., of id: String, _ fleet: RunningFleet) async throws -> Import {
-    // A run that died is taken over when its lease is over.
-    try await eventually("the import is \(states)", within: .patience * 3) {
-      states.contains(try read(try await ask(fleet, "GET", "/\(id)")).state)
+    // A run that died is taken over when its lease of 30 seconds is over.
+    try await untilNothingIsMissing("the import is \(states)") {
+      let one = try read(try await ask(fleet, "GET", "/\(id)"))
+      if states.contains(one.state) { return [] }
+      let open = max(0, (one.plan?.rows ?? 1000) - one.done)
+      return ["the end of \(one.state)"] + (0..<open).map { "row \($0 + 1) of \(open) that are left" }
     }
     return try read(try await ask(fleet, "GET", "/\(id)"))
   }

@@ -58,9 +58,9 @@ struct LifeTruthTests {
       comparison.owned = Set(owned.compactMap { registered[$0.synchronizationId] })
       var differences: [String] = []
       do {
-        try await eventually("the ledger is as Apple tells it", within: .seconds(300)) {
+        try await untilNothingIsMissing("the ledger is as Apple tells it") {
           differences = try await comparison.differencesAtOneInstant()
-          return differences.isEmpty
+          return differences
         }
       } catch {
         Issue.record("\(differences.count) differences: \(differences.prefix(20).joined(separator: "\n"))")
@@ -70,9 +70,10 @@ struct LifeTruthTests {
         throw error
       }
       // A lost notification comes by the history only. A killed reader's lease ends first.
-      try await eventually("everything that Apple told is applied", within: .seconds(300)) {
+      try await untilNothingIsMissing("everything that Apple told is applied") {
         let applied = try await fleet.appliedNotifications()
-        return try await fleet.toldNotifications() == applied
+        let told = try await fleet.toldNotifications()
+        return (0..<abs(told - applied)).map { "notification \($0 + 1) of \(told) told and \(applied) applied" }
       }
     }
   }

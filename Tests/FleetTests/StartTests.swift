@@ -2,6 +2,7 @@ import AMQP
 import Crypto
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Redis
 import ServerSupport
@@ -46,7 +47,7 @@ struct StartTests {
         ["COUNTERSIGN_RABBITMQ_URL": servers.rabbitmqURL().replacing("%2F", with: "no-such-host")]),
       Wrong(
         "password of Redis", of: "Redis", "WRONGPASS",
-        ["COUNTERSIGN_REDIS_URL": "\(redis)://\(user):\(servers.redis.port)/0"]),
+        ["COUNTERSIGN_REDIS_URL": "\(redis)://\(user):\(servers.redis.address.port)/0"]),
       Wrong(
         "database of Redis", of: "Redis", "out of range",
         ["COUNTERSIGN_REDIS_URL": "\(servers.redisURL().dropLast(1))99"]),

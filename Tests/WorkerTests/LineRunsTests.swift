@@ -16,6 +16,7 @@ import Testing
 struct LineRunsTests {
   private let bench: JobRunBench
   private let line = LineByValue()
+  private let joins = Followers<Void>()
 
   init() throws { bench = try JobRunBench() }
 
@@ -26,7 +27,7 @@ struct LineRunsTests {
         count: { _ in 0 },
         publish: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
         log: Log(level: .error),
-        metrics: LineMetrics(bench.metrics), isReady: { true }), running)
+        metrics: LineMetrics(bench.metrics), isReady: { true }, joins: joins), running)
   }
 
   private func awaited(_ copy: String = "c", attempt: Int = 2) -> AwaitedJob {

@@ -33,7 +33,7 @@ struct NotificationRunsTests {
       defer { overdue = [] }
       return overdue
     }
-    func putAside(_ reasons: [ExactText: String], of publisherIds: [Int64]) async throws -> [NotificationKey] {
+    func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [Int64]) async throws -> [NotificationKey] {
       let open = texts.keys.filter { reasons[$0.uuid] != nil && publisherIds.contains($0.publisherId) }
       aside += open
       return open
@@ -45,7 +45,7 @@ struct NotificationRunsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func key(_ id: String, of publisher: Int64 = 7) -> NotificationKey {
+  private func key(_ id: NotificationUUID, of publisher: Int64 = 7) -> NotificationKey {
     NotificationKey(publisherId: publisher, uuid: id)
   }
 

@@ -111,8 +111,24 @@ def sanitized(arguments):
 
 # All integration tests share one loop. If they all begin at once, each waits for a minute for its turn there, and one
 # that opens a connection meets its own time limits. Few at once end as soon.
-AT_ONCE = "--experimental-maximum-parallelization-width"
-TESTS_AT_ONCE = "24"
+AT_ONCE = ("--experimental-maximum-parallelization-width", "24")
+OF_FLEETS = "FleetTests"
+
+
+def few_at_once(name, arguments):
+    """The runs of the tests that arguments of swift test select: pairs as for `test_with_servers`.
+
+    Integration tests begin few at once. Fleet tests have a run of their own, since they limit by themselves how many
+    fleets there are: one that waits for its turn must not keep another test out.
+    """
+    filters = [arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word == "--filter"]
+    modules = {part.partition(".")[0].removesuffix("[") for text in filters for part in text.split("|")}
+    layers = {path.name for path in (ROOT / "Tests").glob("*Tests")} - {OF_FLEETS}
+    others = (name, [*arguments, "--skip", f"{OF_FLEETS}[.]", *AT_ONCE])
+    fleets = (f"{name}, with fleets", [*arguments, "--skip", "|".join(f"{layer}[.]" for layer in sorted(layers))])
+    if modules and modules <= layers:
+        return [others]
+    return [fleets] if modules == {OF_FLEETS} else [others, fleets]
 
 
 def test_layer(layer, arguments, parts):
@@ -226,12 +242,12 @@ def test(arguments, parts):
     runs = [INTEGRATION_TESTS] if of_a_set else [UNIT_TESTS, INTEGRATION_TESTS]
     runs += [] if options else [FLEET_TESTS]
     if arguments:
-        runs = [("swift test", arguments)]
+        runs = few_at_once("swift test", arguments)
     return test_with_servers(ROOT / ".countersign" / "test", runs, parts, options, cluster)
 
 
 UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
-INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", AT_ONCE, TESTS_AT_ONCE])
+INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", *AT_ONCE])
 FLEET_TESTS = ("FleetTests", ["--filter", "FleetTests[.]"])
 # What runs side by side. Four fleets of seven processes are enough for two cores; the tests that break servers have one
 # fleet at a time beside them. The rows of faults wait for servers that start more than for the processor.
@@ -278,7 +294,7 @@ def test_kind(name, parts):
         os.environ["COUNTERSIGN_TEST_TLS"] = "1"
     elif name != "cluster":
         with_servers(["--servers", name], parts)
-    runs = [(f"tests with {name}", ["--filter", KINDS[name]])]
+    runs = few_at_once(f"tests with {name}", ["--filter", KINDS[name]])
     return test_with_servers(ROOT / ".countersign" / f"test-{name}", runs, parts, cluster=name == "cluster")
 
 

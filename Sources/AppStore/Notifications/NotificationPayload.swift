@@ -7,7 +7,7 @@ public struct NotificationPayload: Hashable, Sendable, Codable {
   /// More about it.
   public var subtype: NotificationSubtype?
   /// The id of the notification, the same when Apple sends it again.
-  public var notificationUUID: String?
+  public var notificationUUID: NotificationUUID?
   /// `2.0`.
   public var version: String?
   /// When Apple signed, in milliseconds since 1970.

@@ -7,7 +7,7 @@ public struct VerifiedNotification: Sendable {
   /// The notification, with the bytes that Apple signed.
   public let signed: Verified<NotificationPayload>
   /// Apple's id of the notification. Apple sends it again with the same id, and other notifications never have it.
-  public let uuid: String
+  public let uuid: NotificationUUID
   /// What happened, in Apple's words.
   public let kind: NotificationKind
   /// When Apple signed, in milliseconds since 1970.
@@ -44,7 +44,7 @@ public struct VerifiedNotification: Sendable {
     guard let type = signed.payload.notificationType, let uuid = signed.payload.notificationUUID,
       let date = signed.payload.signedDate
     else { throw Rejection(.malformed, "the notification has no type or no UUID") }
-    let names = [type.rawValue, signed.payload.subtype?.rawValue ?? "-", uuid]
+    let names = [type.rawValue, signed.payload.subtype?.rawValue ?? "-", uuid.text]
     guard names.allSatisfy({ (1...256).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
       throw Rejection(.malformed, "the notification's type, subtype or UUID is empty, too long, or has a NUL character")
     }

@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
   /// version 2 takes answers about every kind of product, and version 1 asks for facts about the customer's account
   /// that Countersign does not have.
   ///
-  /// A call whose outcome is unknown may be made again. It is a PUT on a resource that the transaction names: the same
-  /// body again puts the same answer in the place of the same answer (RFC 9110, section 9.2.2).
+  /// A call of which nobody knows how it ended may be made again. It is a PUT on a resource that the transaction names:
+  /// the same body again puts the same answer in the place of the same answer (RFC 9110, section 9.2.2).
   public func sendConsumption(
     _ answer: ConsumptionAnswer, about transactionId: TransactionId, in environment: Environment,
     for app: AppCredentials

@@ -1,4 +1,4 @@
-/// The outcome of a verification. It gives the payload only if everything was checked.
+/// What a verification says. It gives the payload only if everything was checked.
 public enum Verdict<Payload: Sendable>: Sendable {
   /// Signature, chain, app and environment are right.
   case accepted(Payload)

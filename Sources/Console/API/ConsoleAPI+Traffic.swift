@@ -40,7 +40,7 @@ extension ConsoleAPI {
 
   func notification(_ key: NotificationKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard let publisher = publisher(key.publisherId, reader),
-      let found = try await ConsoleNotifications(postgres).notification(key.publisherId, key.uuid.text)
+      let found = try await ConsoleNotifications(postgres).notification(key)
     else { return reader.nothing }
     let page = NotificationPage(
       view: reader.view, notification: found, isForwarded: !publisher.notifications.forwards.isEmpty)

@@ -10,10 +10,11 @@ extension ConsoleAPI {
   func endpoints(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     let place = question.after
     let read = try await endpoints.endpoints(
-      of: question.publishers, after: place.map { ($0.publisherId, $0.id) }, limit: ListPage.most + 1)
+      of: question.publishers, after: place.map { EndpointKey(publisherId: $0.publisherId, id: EndpointId($0.id)) },
+      limit: ListPage.most + 1)
     let files = question.publishers.compactMap { context.publishers[$0] }.flatMap(\.endpointsOfFile)
     let chosen = EndpointsPage.page(files, read, after: place, limit: ListPage.most)
-    let states = try await endpoints.states(of: chosen.rows.map { ($0.publisherId, $0.id) })
+    let states = try await endpoints.states(of: chosen.rows.map(\.key))
     let page = EndpointsPage(
       view: reader.view, question: question,
       found: ConsoleRows(zip(chosen.rows, states).map { EndpointsPage.Row(endpoint: $0, state: $1) }, next: chosen.next)
@@ -41,7 +42,7 @@ extension ConsoleAPI {
   ) async throws -> EndpointPage? {
     async let slow = backlogAndHours(of: key, reader)
     async let found = known(key)
-    async let states = endpoints.states(of: [(key.publisherId, key.id)])
+    async let states = endpoints.states(of: [key])
     let attempts = try await deliveries.attempts(
       publisher: key.publisherId, endpoint: key.id, limit: EndpointPage.most, cursor: question.after,
       result: question.outcome)
@@ -68,11 +69,11 @@ extension ConsoleAPI {
     let (event, attempts) = (try await read, log.entries.map(\.attempt))
     guard event.event != nil || !event.open.isEmpty || !attempts.isEmpty else { return nil }
     let ids = EventDetailPage.endpoints(event, attempts)
-    let states = try await endpoints.states(of: ids.map { (key.publisherId, $0) })
+    let keys = ids.map { EndpointKey(publisherId: key.publisherId, id: $0) }
+    let states = try await endpoints.states(of: keys)
     let known = try await known(ids, of: key.publisherId)
-    let rows = zip(ids, states).map { id, state in
-      EndpointsPage.Row(
-        endpoint: known[id] ?? .unknown(EndpointKey(publisherId: key.publisherId, id: id)), state: state)
+    let rows = zip(keys, states).map { key, state in
+      EndpointsPage.Row(endpoint: known[key.id] ?? .unknown(key), state: state)
     }
     return EventDetailPage(
       view: reader.view, event: event, endpoints: rows, attempts: attempts, hasMore: log.next != nil)

@@ -175,6 +175,7 @@ enum ConsoleRoute: Equatable {
     let endpoint = EndpointKey(publisherId: publisher, id: EndpointId(ids[0]))
     let event = EventKey(publisherId: publisher, id: EventId(ids[0]))
     let synchronizations = SynchronizationsKey(publisherId: publisher, id: SynchronizationId(ids[0]))
+    let notification = NotificationKey(publisherId: publisher, uuid: NotificationUUID(ids[0]))
     switch (name, ids.count) {
     case ("endpoints", 1): self = .page(.endpoint(endpoint), isJSON: isJSON)
     case ("endpoints", 2) where ids[1] == "recover" && !isJSON: self = .action(.recover(endpoint))
@@ -184,8 +185,7 @@ enum ConsoleRoute: Equatable {
     case ("events", 1): self = .page(.event(event), isJSON: isJSON)
     case ("events", 3) where ids[2] == "resend" && ids[1].utf8.count <= 512 && !isJSON:
       self = .action(.resend(event, to: EndpointId(ids[1])))
-    case ("notifications", 1):
-      self = .page(.notification(NotificationKey(publisherId: publisher, uuid: ids[0])), isJSON: isJSON)
+    case ("notifications", 1): self = .page(.notification(notification), isJSON: isJSON)
     case ("synchronizations", 1): self = .page(.synchronization(synchronizations), isJSON: isJSON)
     case ("synchronizations", 2) where ids[1] == "retry" && !isJSON: self = .action(.retry(synchronizations))
     default: return nil

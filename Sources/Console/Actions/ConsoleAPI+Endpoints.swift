@@ -16,7 +16,7 @@ extension ConsoleAPI {
       return reader.message(403, "For operators", "The page would show a secret. Ask somebody with the role operator.")
     }
     guard let endpoint = try await known(key), endpoint.source != "forward" else { return reader.nothing }
-    let state = try await endpoints.states(of: [(key.publisherId, key.id)]).first ?? ConsoleEndpoint.State()
+    let state = try await endpoints.states(of: [key]).first ?? ConsoleEndpoint.State()
     if let refusal = change.refusal(endpoint, state) { return reader.message(409, "Not done", refusal) }
     let isConfirmed = body["step"] == "confirm"
     switch change {

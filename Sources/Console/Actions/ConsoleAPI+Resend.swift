@@ -109,7 +109,7 @@ extension ConsoleAPI {
 
   /// Why nothing can be sent to an endpoint; `nil` if it can.
   private func refusalOfReplay(_ endpoint: ConsoleEndpoint) async throws -> String? {
-    let state = try await endpoints.states(of: [(endpoint.publisherId, endpoint.id)]).first
+    let state = try await endpoints.states(of: [endpoint.key]).first
     return state?.health.disabled.map {
       "The endpoint is disabled: \($0.reason.words). Enable it first, on its page."
     }

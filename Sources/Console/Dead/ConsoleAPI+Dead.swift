@@ -102,7 +102,8 @@ extension ConsoleAPI {
       }
     let found = try await NotificationStore(postgres).listPutAside(
       NotificationStore.AsideFilter(
-        publisher: form.publisher, publishers: publishers, uuid: form.id, until: filter.buriedUntil, limit: limit))
+        publisher: form.publisher, publishers: publishers, uuid: form.id.map(NotificationUUID.init(_:)),
+        until: filter.buriedUntil, limit: limit))
     return found
   }
 

@@ -51,7 +51,7 @@ struct FindPage {
     case .event, .delivery: return view.link(to: EventKey(publisherId: hit.publisherId, id: EventId(text)))
     case .notification:
       // The text may be the `webhook-id` of a notification that was passed on.
-      let uuid = Delivery.notification(named: EventId(text))?.uuid.text ?? text
+      let uuid = Delivery.notification(named: EventId(text))?.uuid ?? NotificationUUID(text)
       return view.link(to: NotificationKey(publisherId: hit.publisherId, uuid: uuid))
     case .customer, .email, .transaction, .purchase, .synchronization: return about(hit)
     }

@@ -37,7 +37,7 @@ extension ConsoleMoment {
   fileprivate func page(of publisher: Int64) -> [String]? {
     switch kind {
     case .registration: SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
-    case .notification: NotificationKey(publisherId: publisher, uuid: id).page
+    case .notification: NotificationKey(publisherId: publisher, uuid: NotificationUUID(id)).page
     case .event, .attempt: EventKey(publisherId: publisher, id: EventId(id)).page
     case .change where what == "event.resent": EventKey(publisherId: publisher, id: EventId(id)).page
     case .change where what == "jobs.retried":

@@ -92,8 +92,10 @@ extension ConsoleAPI {
   private func playPage(_ form: PlayForm, _ reader: ConsoleReader) -> PlayPage {
     PlayPage(
       view: reader.view,
-      publishers: context.publishers.all.filter { reader.view.person.sees($0.id) && !$0.apps.isEmpty }.prefix(200)
-        .map { ($0.id, $0.apps.map(\.bundleId)) }, chosen: form)
+      apps: context.publishers.all.filter { reader.view.person.sees($0.id) && !$0.apps.isEmpty }.prefix(200)
+        .flatMap { publisher in
+          publisher.apps.map { AppKey(publisherId: publisher.id, bundleId: $0.bundleId) }
+        }, chosen: form)
   }
 
   private func lifePage(

@@ -4,8 +4,8 @@ import Ledger
 /// Where a person begins a life in the simulator.
 struct PlayPage {
   let view: ConsoleView
-  /// The publishers with an app, each with its apps.
-  let publishers: [(id: Int64, apps: [BundleId])]
+  /// The apps of the publishers that the person may see.
+  let apps: [AppKey]
   var chosen = PlayForm()
   var refusal: String?
 
@@ -19,7 +19,7 @@ struct PlayPage {
             "Start a purchase in the simulator that stands in for Apple, and watch it renew, fail, recover and be "
               + "refunded. A month takes a minute, unless the simulator was started otherwise."), class: "lead"),
         .refusal(refusal),
-        publishers.isEmpty
+        apps.isEmpty
           ? .p(.text("No publisher that you may see has an app."), class: "none") : form,
       ])
   }
@@ -35,10 +35,8 @@ struct PlayPage {
               "app", "App",
               .select(
                 "app",
-                publishers.flatMap { publisher in
-                  publisher.apps.map {
-                    (value: "\(publisher.id) \($0.text)", words: "\($0.text) of publisher \(publisher.id)")
-                  }
+                apps.map {
+                  (value: "\($0.publisherId) \($0.bundleId)", words: "\($0.bundleId) of publisher \($0.publisherId)")
                 }, chosen.app)),
             .field(
               "product", "Product",
@@ -79,11 +77,11 @@ struct PlayForm: Equatable {
     (self.app, self.product, self.customer, graceDays) = (app, product, customer, grace)
   }
 
-  /// The publisher and the app; `nil` for a text that names none.
-  var place: (publisherId: Int64, bundleId: BundleId)? {
+  /// The publisher's app; `nil` for a text that names none.
+  var place: AppKey? {
     let parts = app.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }
-    return (publisher, BundleId(String(parts[1])))
+    return AppKey(publisherId: publisher, bundleId: BundleId(String(parts[1])))
   }
 }
 

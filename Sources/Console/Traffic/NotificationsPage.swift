@@ -110,10 +110,10 @@ struct NotificationPage {
   var html: Document {
     let one = notification
     return Layout.page(
-      "Notification \(one.uuid)", view, search: one.uuid, at: .notifications,
+      "Notification \(one.uuid)", view, search: one.uuid.text, at: .notifications,
       [
         .element(.p, [.class("above")], [.text("Notification to publisher \(one.publisherId)")]),
-        .element(.h1, [.class("id")], [.text(one.uuid)]),
+        .element(.h1, [.class("id")], [.text(one.uuid.text)]),
         view.region(.verdict, verdict),
       ])
   }

@@ -1,5 +1,6 @@
 import Configuration
 import EventLoop
+import Formats
 import HTTP
 import HTTPClient
 
@@ -82,6 +83,6 @@ enum HealthCommand {
       case "::": "::1"
       default: address.host
       }
-    return host.contains(":") ? "[\(host)]:\(address.port)" : "\(host):\(address.port)"
+    return ServerAddress(host: host, port: address.port).description
   }
 }

@@ -33,12 +33,12 @@ extension CommitState {
   /// A notification that a commit has applied.
   public struct AppliedNotification: Sendable, Equatable {
     public let publisherId: Int64
-    public let uuid: String
+    public let uuid: NotificationUUID
     /// Whether it brought news. A stale one, and a repeated one, changes nothing.
     public let isNews: Bool
 
     /// Creates a row.
-    public init(publisherId: Int64, uuid: String, isNews: Bool) {
+    public init(publisherId: Int64, uuid: NotificationUUID, isNews: Bool) {
       self.publisherId = publisherId
       self.uuid = uuid
       self.isNews = isNews

@@ -132,7 +132,7 @@ public struct CommitState: Sendable {
   }
 
   /// Notes that a notification is applied.
-  mutating func note(_ uuid: String, of publisherId: Int64, isNews: Bool) {
+  mutating func note(_ uuid: NotificationUUID, of publisherId: Int64, isNews: Bool) {
     changes.notifications.append(AppliedNotification(publisherId: publisherId, uuid: uuid, isNews: isNews))
   }
 

@@ -24,7 +24,7 @@ extension Event {
     of token: NotificationNotice.Token, in notice: NotificationNotice, time: Int64, traceparent: String?
   ) {
     self.init(
-      of: [notice.uuid], publisherId: notice.publisherId, customerId: nil,
+      of: [notice.uuid.text], publisherId: notice.publisherId, customerId: nil,
       topic: EventTopic.externalPurchaseTokenDue, version: nil, time: time, traceparent: traceparent
     ) { data in
       data.member("bundleId", notice.bundleId)
@@ -44,8 +44,8 @@ extension Event {
     traceparent: String?
   ) {
     self.init(
-      of: [notice.uuid] + (customer.map { [$0.text] } ?? []), publisherId: notice.publisherId, customerId: customer,
-      topic: EventTopic.consentRescinded, version: nil, time: time, traceparent: traceparent
+      of: [notice.uuid.text] + (customer.map { [$0.text] } ?? []), publisherId: notice.publisherId,
+      customerId: customer, topic: EventTopic.consentRescinded, version: nil, time: time, traceparent: traceparent
     ) { data in
       data.member("appTransactionId", appTransactionId)
       data.member("bundleId", notice.bundleId)

@@ -1,10 +1,8 @@
-public import Formats
-
 /// The name of a notification in the ledger.
 public struct NotificationKey: Sendable, Hashable {
   public let publisherId: Int64
-  public let uuid: ExactText
+  public let uuid: NotificationUUID
 
   /// Creates a name.
-  public init(publisherId: Int64, uuid: String) { (self.publisherId, self.uuid) = (publisherId, uuid.exact) }
+  public init(publisherId: Int64, uuid: NotificationUUID) { (self.publisherId, self.uuid) = (publisherId, uuid) }
 }

@@ -32,7 +32,7 @@ public struct NotificationNotice: Sendable, Equatable {
 
   public let publisherId: Int64
   /// Apple's `notificationUUID`.
-  public let uuid: String
+  public let uuid: NotificationUUID
   /// Apple's subtype.
   public let subtype: String?
   /// `Production` or `Sandbox`.
@@ -44,8 +44,8 @@ public struct NotificationNotice: Sendable, Equatable {
 
   /// Creates a notice.
   public init(
-    publisherId: Int64, uuid: String, subtype: String? = nil, environment: Environment, bundleId: BundleId,
-    signedDate: Int64, kind: Kind
+    publisherId: Int64, uuid: NotificationUUID, subtype: String? = nil, environment: Environment,
+    bundleId: BundleId, signedDate: Int64, kind: Kind
   ) {
     self.publisherId = publisherId
     self.uuid = uuid

@@ -16,7 +16,7 @@ public struct PurchaseUpdate: Sendable {
   /// Where news come from.
   public enum Source: Sendable {
     /// A notification under Apple's UUID, with the reason that its type names; `nil` for a type that names none.
-    case notification(uuid: String, reason: LifeCycleReason?)
+    case notification(uuid: NotificationUUID, reason: LifeCycleReason?)
     /// A timer was due, and Apple was asked, or could not be.
     case timer(Answer)
   }

@@ -43,7 +43,7 @@ extension Delivery {
     guard id.text.hasPrefix(prefix) else { return nil }
     let parts = id.text.dropFirst(prefix.count).split(separator: "_", maxSplits: 1)
     guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }
-    let key = NotificationKey(publisherId: publisher, uuid: String(parts[1]))
+    let key = NotificationKey(publisherId: publisher, uuid: NotificationUUID(String(parts[1])))
     return self.id(of: key) == id ? key : nil
   }
 }

@@ -27,8 +27,8 @@ public struct Delivery: Sendable, Equatable {
   /// How many notifiers in a row died while they had this attempt, as its message counts them.
   public var crashes = 0
   public let traceparent: String?
-  /// The synchronization that the event tells about, for the log; empty for other events.
-  public let synchronizationId: String
+  /// The synchronization that the event tells about, for the log; `nil` for other events.
+  public let synchronizationId: SynchronizationId?
   /// The published body, byte for byte: the signature is over these bytes.
   public let body: [UInt8]
   /// The headers of the event itself: CloudEvents attributes, trace and version.
@@ -64,7 +64,7 @@ public struct Delivery: Sendable, Equatable {
     self.body = body
     publisherId = envelope.broadcasterId
     topic = envelope.topic
-    synchronizationId = envelope.data?.synchronizationId ?? ""
+    synchronizationId = envelope.data?.synchronizationId
     traceparent = headers[EventHeader.traceparent]?.string
     attempt = 1
     parks = 0
@@ -94,7 +94,7 @@ public struct Delivery: Sendable, Equatable {
     let data: Content?
 
     struct Content: Decodable {
-      let synchronizationId: String?
+      let synchronizationId: SynchronizationId?
     }
   }
 }

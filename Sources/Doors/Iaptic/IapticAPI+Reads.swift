@@ -55,9 +55,9 @@ extension IapticAPI {
       let request = try IapticCustomersRequest(call.request)
       let page = try await reader.page(request)
       var rows: [IapticSubscriber] = []
-      for (user, found) in page.rows {
-        let rules = reader.publisher.accessRules(for: reader.id(of: user), owning: found.purchases)
-        rows.append(IapticSubscriber(user, found.purchases, rules: rules, now: door.now))
+      for row in page.rows {
+        let rules = reader.publisher.accessRules(for: reader.id(of: row.user), owning: row.found.purchases)
+        rows.append(IapticSubscriber(row.user, row.found.purchases, rules: rules, now: door.now))
       }
       return jsonResponse(
         200,

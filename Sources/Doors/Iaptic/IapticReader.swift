@@ -20,7 +20,11 @@ struct IapticReader {
     let rows: [Row]
   }
 
-  typealias Row = (user: String, found: CustomerPurchases)
+  /// A customer under the name that the caller uses.
+  struct Row {
+    let user: String
+    let found: CustomerPurchases
+  }
 
   /// The customer's id of a user.
   func id(of user: String) -> CustomerId { policy.customerId(of: user) }
@@ -69,7 +73,7 @@ struct IapticReader {
       for (customer, task) in zip(customers, tasks) {
         let found = try await task.value
         // The prefix alone is the id of no user.
-        if let user = policy.user(of: customer.id) { rows.append((user, found)) }
+        if let user = policy.user(of: customer.id) { rows.append(Row(user: user, found: found)) }
       }
       return rows
     }

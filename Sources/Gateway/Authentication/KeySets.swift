@@ -22,7 +22,7 @@ final class KeySets: RoleService {
   private let ended = LoopSignal()
   private lazy var looks = Chore(every: .seconds(1), after: .zero) { [weak self] in self?.look() }
 
-  /// The outcome that counts a good fetch.
+  /// The label that counts a good fetch.
   nonisolated static let fetchedOutcome = "fetched"
 
   /// Creates the sets without fetching them.

@@ -225,7 +225,7 @@ package struct DoorRegistration {
         wait.note(id, result)
       }
     } catch {
-      context.log.ledgerFailure("the ledger could not be asked for outcomes", error)
+      context.log.ledgerFailure("the ledger could not be asked for results", error)
     }
     let missing = Set(wait.missing)
     let open = accepted.filter { missing.contains($0.job.synchronizationId) }

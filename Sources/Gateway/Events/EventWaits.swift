@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Ledger
 
 /// The requests that wait for events of their publishers.
 ///
@@ -8,7 +9,7 @@ import EventLoop
 @LoopActor
 final class EventWaits {
   /// Asks which readers have something to read; returns their places in the list.
-  typealias Look = @LoopActor ([(publisherId: Int64, position: EventPosition)]) async throws -> [Int]
+  typealias Look = @LoopActor ([EventFeed.Reader]) async throws -> [Int]
 
   /// The most requests that wait at a gateway, of all publishers. One publisher's may be three of four.
   nonisolated static let mostOfGateway = 256
@@ -17,8 +18,7 @@ final class EventWaits {
   nonisolated static func most(ofConnections connections: Int) -> Int { min(mostOfGateway, max(1, connections / 8)) }
 
   private struct Wait {
-    let publisherId: Int64
-    let position: EventPosition
+    let reader: EventFeed.Reader
     let waiter: CheckedContinuation<Bool, Never>
     let timer: LoopTimer
   }
@@ -54,7 +54,8 @@ final class EventWaits {
     let number = lastNumber
     let timer = LoopTimer { [weak self] in self?.wake(number, false) }
     return await withCheckedContinuation { waiter in
-      waits[number] = Wait(publisherId: publisher, position: position, waiter: waiter, timer: timer)
+      let reader = EventFeed.Reader(publisherId: publisher, position: position)
+      waits[number] = Wait(reader: reader, waiter: waiter, timer: timer)
       timer.start(after: limit)
       guard !isLooking else { return }
       isLooking = true
@@ -77,7 +78,7 @@ final class EventWaits {
         try await EventLoop.sleep(for: interval)
         let asked = waits.sorted { $0.key < $1.key }
         guard !asked.isEmpty else { continue }
-        for place in try await look(asked.map { ($0.value.publisherId, $0.value.position) })
+        for place in try await look(asked.map(\.value.reader))
         where asked.indices.contains(place) { wake(asked[place].key, true) }
       } catch is CancellationError {
         return stop()

@@ -118,11 +118,13 @@ extension Grants.Place {
 
   /// Reads a cursor that ``cursor`` wrote; `nil` for any other text.
   init?(cursor: String) {
-    guard let parts = PageRequest.timeAndId(cursor), let id = AppAccountToken.canonical(parts.id),
-      id.exact == parts.id.exact
-    else { return nil }
+    guard let parts = PageRequest.timeAndId(cursor), let canonical = AppAccountToken.canonical(parts.id) else {
+      return nil
+    }
     // A place between grants may have any UUID, also that of zeros, which no grant has.
-    self.init(createdAt: parts.time, id: GrantId(id))
+    let id = GrantId(canonical)
+    guard id == GrantId(parts.id) else { return nil }
+    self.init(createdAt: parts.time, id: id)
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

@@ -37,9 +37,9 @@ extension Problem {
     return .nothingKept("The message broker did not take the job.", isOnlyOne: isOnlyOne)
   }
 
-  /// A registration with an unknown outcome: it may run although the gateway refused it.
+  /// A registration of which nobody knows whether it was kept: it may run although the gateway refused it.
   ///
-  /// - Parameter id: the synchronization's id. The client uses it to settle the outcome.
+  /// - Parameter id: the synchronization's id. The client uses it to find out.
   static func unknownOutcome(_ cause: String, of id: SynchronizationId) -> Problem {
     var problem = Problem.unavailable(
       "\(cause) The registration may take effect all the same. To settle it, repeat it with Correlation-Id: \(id).")

@@ -26,8 +26,8 @@ import Service
 /// A failure gives a 503. If step 2 fails, the gateway takes step 1 back. If step 3 fails, the claim expires.
 ///
 /// The broker may have the job all the same, for example in the socket of a stopped broker. The job then runs. So the
-/// 503 says either that nothing was kept or that the outcome is unknown. The same `Correlation-Id` settles an unknown
-/// outcome: the repeated request gets a 202, or a 409 that names the running synchronization.
+/// 503 says either that nothing was kept or that nobody knows. The same `Correlation-Id` tells: the repeated request
+/// gets a 202, or a 409 that names the running synchronization.
 @LoopActor
 struct Registration {
   let context: RoleContext
@@ -42,7 +42,7 @@ struct Registration {
   let topology: Topology
   let metrics: GatewayMetrics
 
-  /// The outcome of a registration.
+  /// How a registration is answered.
   enum Answer: Equatable {
     /// Its id.
     case accepted(SynchronizationId)

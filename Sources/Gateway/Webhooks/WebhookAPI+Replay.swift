@@ -34,7 +34,7 @@ extension WebhookAPI {
     return accepted(Replayed(eventId: event, endpointId: id))
   }
 
-  /// Delivers an event to an endpoint once more, whatever the outcome of earlier attempts.
+  /// Delivers an event to an endpoint once more, whatever the results of earlier attempts.
   func resend(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let (event, id) = (EventId(call[.eventId]), EndpointId(call[.endpointId]))
     _ = try await enabledEndpoint(id)

@@ -67,7 +67,7 @@ struct SynchronizationRow: ReadableRecord {
   static let keys = table.only()
 
   /// A finalized synchronization under its key.
-  struct Finalized {
+  struct FinalizedRow {
     let key: SynchronizationKey
     /// The key that its row has now, if it has one.
     let waitingKey: SynchronizationKey?
@@ -120,7 +120,7 @@ struct SynchronizationRow: ReadableRecord {
   /// Divides finalized synchronizations into those without a row and those with one, in key order.
   static func split(
     _ all: [Synchronization], _ waiting: Set<SynchronizationKey>
-  ) -> (new: [Finalized], waiting: [Finalized]) {
+  ) -> (new: [FinalizedRow], waiting: [FinalizedRow]) {
     let rows = all.map { synchronization in
       let key = SynchronizationKey(
         publisherId: synchronization.publisherId, id: synchronization.id,
@@ -128,7 +128,7 @@ struct SynchronizationRow: ReadableRecord {
       // A row that stays does not name an erased customer.
       let isErased = synchronization.result?.code == .customerErased
       let waitingKey = waiting.isEmpty ? nil : [key.erased, key].first { waiting.contains($0) }
-      return Finalized(
+      return FinalizedRow(
         key: isErased ? key.erased : key, waitingKey: waitingKey,
         namedKey: isErased && waitingKey != key ? key : nil, synchronization: synchronization)
     }.sorted { $0.key < $1.key }
@@ -136,7 +136,7 @@ struct SynchronizationRow: ReadableRecord {
   }
 
   /// The parameters of ``update``.
-  static func updates(_ rows: [Finalized]) -> [PostgresParameter] {
+  static func updates(_ rows: [FinalizedRow]) -> [PostgresParameter] {
     finalized.parameters(rows.map(\.row)) + [.ids(rows.map { ($0.waitingKey ?? $0.key).customerId })]
   }
 

@@ -22,14 +22,14 @@ public struct ConsoleEndpoints {
   ///
   /// - Parameter after: the last one of the page before.
   public func endpoints(
-    of publishers: [Int64], after: (publisherId: Int64, id: String)?, limit: Int
+    of publishers: [Int64], after: EndpointKey?, limit: Int
   ) async throws -> [ConsoleEndpoint] {
     guard !publishers.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
         .readConsoleEndpoints,
         [
-          .int64s(publishers), .int64(after?.publisherId ?? .min), .text(after?.id ?? ""), .int64(Int64(limit)),
+          .int64s(publishers), .int64(after?.publisherId ?? .min), .text(after?.id.text ?? ""), .int64(Int64(limit)),
         ]))
     return try rows.map { try ConsoleEndpoint($0) }
   }
@@ -42,7 +42,7 @@ public struct ConsoleEndpoints {
   }
 
   /// Reads the states of endpoints, in their order.
-  public func states(of endpoints: [(publisherId: Int64, id: EndpointId)]) async throws -> [ConsoleEndpoint.State] {
+  public func states(of endpoints: [EndpointKey]) async throws -> [ConsoleEndpoint.State] {
     guard !endpoints.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(

@@ -5,7 +5,7 @@ import Postgres
 /// A notification of Apple's, for the console. Times are milliseconds since 1970.
 public struct ConsoleNotification: Sendable, Equatable {
   public let publisherId: Int64
-  public let uuid: String
+  public let uuid: NotificationUUID
   public let type: String
   public let subtype: String?
   public let environment: Environment?
@@ -37,9 +37,10 @@ public struct ConsoleNotification: Sendable, Equatable {
 
   /// Creates a notification.
   public init(
-    publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: Environment? = nil,
-    bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64,
-    receivedAt: Int64, source: String = "apple", state: State, appliedAt: Int64? = nil, reason: String? = nil
+    publisherId: Int64, uuid: NotificationUUID, type: String, subtype: String? = nil,
+    environment: Environment? = nil, bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil,
+    signedDate: Int64, receivedAt: Int64, source: String = "apple", state: State, appliedAt: Int64? = nil,
+    reason: String? = nil
   ) {
     (self.publisherId, self.uuid, self.type, self.subtype) = (publisherId, uuid, type, subtype)
     (self.environment, self.bundleId) = (environment, bundleId)
@@ -80,7 +81,7 @@ public struct ConsoleNotification: Sendable, Equatable {
         isUnclaimed ? .unclaimed : .applied
       }
     self.init(
-      publisherId: try row.int64("publisher_id") ?? 0, uuid: try row.text("uuid") ?? "",
+      publisherId: try row.int64("publisher_id") ?? 0, uuid: try row.id("uuid") ?? "",
       type: try row.text("type") ?? "", subtype: try row.text("subtype"), environment: try row.id("environment"),
       bundleId: try row.id("bundle_id"), originalTransactionId: try row.id("original_transaction_id"),
       signedDate: try row.time("signed_date") ?? 0, receivedAt: try row.time("received_at") ?? 0,

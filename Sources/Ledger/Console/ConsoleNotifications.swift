@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 public import Postgres
 
@@ -63,8 +63,9 @@ public struct ConsoleNotifications {
   }
 
   /// Reads one; `nil` if there is none, or none any more.
-  public func notification(_ publisher: Int64, _ uuid: String) async throws -> ConsoleNotification? {
-    let rows = try await postgres.run(PostgresQuery(.readConsoleNotification, [.int64(publisher), .text(uuid)]))
+  public func notification(_ key: NotificationKey) async throws -> ConsoleNotification? {
+    let rows = try await postgres.run(
+      PostgresQuery(.readConsoleNotification, [.int64(key.publisherId), .id(key.uuid)]))
     return try rows.first.map(ConsoleNotification.init)
   }
 }

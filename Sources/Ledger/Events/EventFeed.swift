@@ -74,10 +74,22 @@ public struct EventFeed {
     return .page(EventPage(events, after: wish.after, moment, window: wish.window))
   }
 
+  /// How far a publisher has read its events.
+  public struct Reader: Sendable, Equatable {
+    public let publisherId: Int64
+    /// The last event that it has read.
+    public let position: EventPosition
+
+    /// Creates a reader.
+    public init(publisherId: Int64, position: EventPosition) {
+      (self.publisherId, self.position) = (publisherId, position)
+    }
+  }
+
   /// Tells which readers have something to read: their places in the list.
   ///
   /// - Throws: `PostgresError`.
-  public func ready(_ readers: [(publisherId: Int64, position: EventPosition)]) async throws -> [Int] {
+  public func ready(_ readers: [Reader]) async throws -> [Int] {
     guard !readers.isEmpty else { return [] }
     return try await postgres.run(
       PostgresQuery(

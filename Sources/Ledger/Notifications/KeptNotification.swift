@@ -1,5 +1,4 @@
 public import Domain
-import Formats
 
 /// A notification of Apple's as the ledger keeps it, for one publisher. Its signature was verified before.
 public struct KeptNotification: Sendable, Equatable {
@@ -13,7 +12,7 @@ public struct KeptNotification: Sendable, Equatable {
 
   public let publisherId: Int64
   /// Apple's `notificationUUID`.
-  public let uuid: String
+  public let uuid: NotificationUUID
   /// Apple's `notificationType`.
   public let type: String
   public let subtype: String?
@@ -48,9 +47,9 @@ public struct KeptNotification: Sendable, Equatable {
 
   /// Creates a notification.
   public init(
-    publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: Environment? = nil,
-    bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64, source: Source,
-    body: [UInt8]
+    publisherId: Int64, uuid: NotificationUUID, type: String, subtype: String? = nil,
+    environment: Environment? = nil, bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil,
+    signedDate: Int64, source: Source, body: [UInt8]
   ) {
     self.publisherId = publisherId
     self.uuid = uuid
@@ -68,6 +67,6 @@ public struct KeptNotification: Sendable, Equatable {
   public var key: NotificationKey { NotificationKey(publisherId: publisherId, uuid: uuid) }
 
   public static func == (one: Self, other: Self) -> Bool {
-    one.publisherId == other.publisherId && one.uuid.exact == other.uuid.exact && one.body == other.body
+    one.publisherId == other.publisherId && one.uuid == other.uuid && one.body == other.body
   }
 }

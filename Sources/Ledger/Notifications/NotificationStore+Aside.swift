@@ -1,5 +1,4 @@
 public import Domain
-import Formats
 import Postgres
 
 /// What operators see of the notifications that are put aside, and do with them.
@@ -10,14 +9,14 @@ extension NotificationStore {
     /// Only those of these publishers; `nil` for all.
     public var publishers: [Int64]?
     public var app: BundleId?
-    public var uuid: String?
+    public var uuid: NotificationUUID?
     /// Only those that were put aside at this time or before, in milliseconds since 1970.
     public var until: Int64?
     public var limit: Int
 
     /// Creates a filter.
     public init(
-      publisher: Int64? = nil, publishers: [Int64]? = nil, app: BundleId? = nil, uuid: String? = nil,
+      publisher: Int64? = nil, publishers: [Int64]? = nil, app: BundleId? = nil, uuid: NotificationUUID? = nil,
       until: Int64? = nil, limit: Int
     ) {
       (self.publisher, self.publishers, self.app, self.uuid) = (publisher, publishers, app, uuid)
@@ -30,9 +29,9 @@ extension NotificationStore {
     public let key: NotificationKey
     public let type: String
     public let subtype: String?
-    public let environment: String?
+    public let environment: Environment?
     public let bundleId: BundleId?
-    public let originalTransactionId: String?
+    public let originalTransactionId: OriginalTransactionId?
     /// In milliseconds since 1970.
     public let time: Int64
     public let reason: String?
@@ -48,15 +47,15 @@ extension NotificationStore {
       PostgresQuery(
         .listPutAside,
         [
-          .int64(filter.publisher), .text(filter.app?.text), .text(filter.uuid), .time(filter.until),
+          .int64(filter.publisher), .id(filter.app), .id(filter.uuid), .time(filter.until),
           .int64(Int64(filter.limit)), filter.publishers.map { .int64s($0) } ?? .int64s([]),
           .bool(filter.publishers != nil),
         ]))
     return try rows.map { row in
       PutAside(
         key: try NotificationKey(row), type: try row.text("type") ?? "", subtype: try row.text("subtype"),
-        environment: try row.text("environment"), bundleId: try row.text("bundle_id").map(BundleId.init(_:)),
-        originalTransactionId: try row.text("original_transaction_id"), time: try row.time("put_aside_at") ?? 0,
+        environment: try row.id("environment"), bundleId: try row.id("bundle_id"),
+        originalTransactionId: try row.id("original_transaction_id"), time: try row.time("put_aside_at") ?? 0,
         reason: try row.text("put_aside_reason"), body: try row.bytes("body") ?? [])
     }
   }
@@ -83,7 +82,7 @@ extension NotificationStore {
     _ statement: PostgresStatement, _ keys: [NotificationKey], _ audit: [AuditEntry]
   ) async throws -> Int {
     guard !keys.isEmpty else { return 0 }
-    let query = PostgresQuery(statement, [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text))])
+    let query = PostgresQuery(statement, [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid))])
     // One implicit transaction.
     return try await postgres.run([query, AuditEntry.insert(audit)])[0].affected
   }

@@ -38,7 +38,7 @@ extension NotificationStore {
     let (events, told, stored, cut) = try await postgres.repeatingConflicts { transaction in
       let rows = keys.map { key in
         CommitState.AppliedNotification(
-          publisherId: key.publisherId, uuid: key.uuid.text, isNews: notices.contains { $0.key == key })
+          publisherId: key.publisherId, uuid: key.uuid, isNews: notices.contains { $0.key == key })
       }
       let applied = try await transaction.query([
         PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))

@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-public import Formats
 public import Postgres
 
 /// The notifications of the ledger. All that comes within a turn of the loop is kept in one statement.
@@ -63,7 +62,7 @@ public final class NotificationStore {
 
   private func insert(_ rows: [KeptNotification]) async throws -> Kept {
     // Two gateways may get one notification: the order of the keys keeps them from waiting in a circle.
-    let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
+    let rows = rows.sorted { ($0.publisherId, $0.uuid) < ($1.publisherId, $1.uuid) }
     let patience = Int64(Self.patience / .milliseconds(1))
     let (columns, forwards) = (
       NotificationRow.table.parameters(rows) + [.int64(patience)], NotificationRow.forwards(rows)
@@ -78,7 +77,7 @@ public final class NotificationStore {
   /// - Throws: `PostgresError`.
   public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text))]))
+      PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid))]))
     return try rows.reduce(into: [:]) { texts, row in
       guard let body = try row.bytes("body") else { return }
       texts[try NotificationKey(row)] = String(decoding: body, as: UTF8.self)
@@ -97,7 +96,7 @@ public final class NotificationStore {
   /// - Throws: `PostgresError`.
   public func posted(_ key: NotificationKey) async throws -> Posted? {
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .text(key.uuid.text)]))
+      PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .id(key.uuid)]))
     guard let row = rows.first, let text = try row.bytes("body") else { return nil }
     return Posted(
       body: try row.bytes("posted") ?? KeptNotification.canonical(text), environment: try row.id("environment"))
@@ -112,7 +111,7 @@ public final class NotificationStore {
     _ = try await postgres.run(
       PostgresQuery(
         NotificationRow.putOff,
-        [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text)), .int64(Self.takenFor)]))
+        [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid)), .int64(Self.takenFor)]))
   }
 
   /// A sweep has what it took for so long, in milliseconds.
@@ -140,13 +139,13 @@ public final class NotificationStore {
   /// - Returns: those that were open.
   /// - Throws: `PostgresError`.
   public func putAside(
-    _ reasons: [ExactText: String], of publisherIds: [Int64]
+    _ reasons: [NotificationUUID: String], of publisherIds: [Int64]
   ) async throws -> [NotificationKey] {
     let reasons = reasons.sorted { $0.key < $1.key }
     let rows = try await postgres.run(
       PostgresQuery(
         NotificationRow.putAside,
-        [.texts(reasons.map(\.key.text)), .texts(reasons.map(\.value)), .int64s(publisherIds)]))
+        [.ids(reasons.map(\.key)), .texts(reasons.map(\.value)), .int64s(publisherIds)]))
     return try rows.map(NotificationKey.init)
   }
 
@@ -164,7 +163,7 @@ public final class NotificationStore {
   @discardableResult
   public func finish(_ keys: [NotificationKey], now: Int64) async throws -> Int {
     let rows = keys.map {
-      CommitState.AppliedNotification(publisherId: $0.publisherId, uuid: $0.uuid.text, isNews: false)
+      CommitState.AppliedNotification(publisherId: $0.publisherId, uuid: $0.uuid, isNews: false)
     }
     return try await postgres.run(PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))).affected
   }

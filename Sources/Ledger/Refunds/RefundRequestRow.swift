@@ -91,7 +91,7 @@ enum RefundRequestRow {
   /// When Apple asked last.
   static let sightings = table.only("seen_at")
 
-  /// Notes that Apple has asked again. It is no new revision: a worker that makes a call meanwhile writes its outcome.
+  /// Notes that Apple has asked again. It is no new revision: a worker that makes a call meanwhile writes its result.
   static let see = sightings.update("see refund requests")
 }
 

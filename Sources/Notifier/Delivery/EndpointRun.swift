@@ -43,7 +43,7 @@ final class EndpointRun {
     wasDisabled = entry.wasDisabled
     log = dependencies.context.log.with([
       "eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId),
-      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id.text),
+      "synchronizationId": .string(delivery.synchronizationId?.text ?? ""), "endpoint": .string(endpoint.id.text),
       "attempt": .int(Int64(delivery.attempt)),
       "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])
@@ -186,7 +186,7 @@ final class EndpointRun {
     start.end()
     let number = dependencies.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(dependencies, delivery, endpoint, content, waited: pass.waited).send()
-    if let fatal = context.faults.crashDelivery, delivery.synchronizationId == fatal { abort() }
+    if let fatal = context.faults.crashDelivery, delivery.synchronizationId == SynchronizationId(fatal) { abort() }
     dependencies.underWay.remove(number)
     dependencies.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
     // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no

@@ -1,5 +1,6 @@
 // CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
+import Formats
 import Glibc
 
 /// Begins to connect to a numeric address, without waiting.
@@ -8,7 +9,7 @@ import Glibc
 ///
 /// - Throws: ``ConnectError`` if the attempt fails at once.
 public func beginConnection(host: String, port: Int) throws(ConnectError) -> Int32 {
-  let target = "\(host):\(port)"
+  let target = ServerAddress(host: host, port: port).description
   var hints = addrinfo()
   hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
   hints.ai_flags = AI_NUMERICHOST

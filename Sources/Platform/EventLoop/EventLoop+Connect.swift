@@ -1,5 +1,6 @@
 // CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
+import Formats
 import Glibc
 
 extension EventLoop {
@@ -25,7 +26,7 @@ extension EventLoop {
         cause = addresses.count == 1 ? error.cause : "\(error.cause) (\(address))"
       }
     }
-    throw ConnectError(target: "\(host):\(port)", cause: cause)
+    throw ConnectError(target: ServerAddress(host: host, port: port).description, cause: cause)
   }
 }
 
@@ -39,7 +40,7 @@ private final class ConnectAttempt {
   private var waiter: CheckedContinuation<Int32, any Error>?
 
   init(_ address: String, _ port: Int) throws {
-    target = "\(address):\(port)"
+    target = ServerAddress(host: address, port: port).description
     descriptor = try beginConnection(host: address, port: port)
   }
 

@@ -1,5 +1,6 @@
 // CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
+import Formats
 import Glibc
 
 /// A server socket that could not be opened.
@@ -51,7 +52,7 @@ public final class Listener {
       watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.accept(atMost: Self.connectionsPerTurn) }
     } catch {
       Glibc.close(descriptor)
-      throw ListenError(target: "\(host):\(port)", cause: "\(error)")
+      throw ListenError(target: ServerAddress(host: host, port: port).description, cause: "\(error)")
     }
     pause = LoopTimer { [weak self] in self?.rewatch() }
     accepts(true)
@@ -117,7 +118,7 @@ public final class Listener {
 /// - Returns: the descriptor and its port.
 /// - Throws: ``ListenError``.
 private func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
-  let target = "\(host):\(port)"
+  let target = ServerAddress(host: host, port: port).description
   func failure() -> ListenError { ListenError(target: target, cause: String(cString: strerror(errno))) }
 
   var hints = addrinfo()

@@ -9,15 +9,20 @@ public struct ServerURL: Sendable {
   public private(set) var user: String?
   /// The password, decoded; never printed.
   public private(set) var password: String?
-  /// The servers, at least one.
-  public private(set) var hosts: [(host: String, port: Int?)] = []
+  private var servers: [Server] = []
   /// The text after the host, decoded, without the slash.
   public private(set) var path = ""
 
+  /// A server, at least one of which a URL names; `nil` for a port that the URL leaves to its scheme.
+  private struct Server {
+    let host: String
+    let port: Int?
+  }
+
   /// The first server's name or address.
-  public var host: String { hosts[0].host }
+  public var host: String { servers[0].host }
   /// The first server's port.
-  public var port: Int? { hosts[0].port }
+  public var port: Int? { servers[0].port }
 
   /// Splits a URL; `nil` when it has not this form.
   ///
@@ -46,11 +51,11 @@ public struct ServerURL: Sendable {
     let texts = namesSeveral ? rest.split(separator: ",", omittingEmptySubsequences: false) : [rest]
     for text in texts {
       guard let server = Self.server(text) else { return nil }
-      hosts.append(server)
+      servers.append(server)
     }
   }
 
-  private static func server(_ text: Substring) -> (host: String, port: Int?)? {
+  private static func server(_ text: Substring) -> Server? {
     var rest = text
     var port: Int?
     if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
@@ -66,13 +71,13 @@ public struct ServerURL: Sendable {
       // path.
       return nil
     }
-    return rest.isEmpty ? nil : (String(rest), port)
+    return rest.isEmpty ? nil : Server(host: String(rest), port: port)
   }
 
   /// The addresses of the servers.
   ///
   /// - Parameter port: the port of a server whose port the URL does not name.
   public func addresses(port: Int) -> [ServerAddress] {
-    hosts.map { ServerAddress(host: $0.host, port: $0.port ?? port) }
+    servers.map { ServerAddress(host: $0.host, port: $0.port ?? port) }
   }
 }

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import EventLoop
+import Formats
 import Glibc
 
 /// The connections: who gets a place, and who has to go.
@@ -34,7 +35,8 @@ extension HTTPServer {
       guard countersign_mhd_add(daemon, descriptor) == .YES else {
         places.remove(id)
         throw ListenError(
-          target: "\(configuration.host):\(port)", cause: "libmicrohttpd took no further connection")
+          target: ServerAddress(host: configuration.host, port: port).description,
+          cause: "libmicrohttpd took no further connection")
       }
     }
     run()

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 public import EventLoop
+import Formats
 import Glibc
 
 /// An HTTP/1.1 server over libmicrohttpd, run by the process's loop through its epoll descriptor.
@@ -95,7 +96,9 @@ public final class HTTPServer {
       configuration.maxHeaderBytes + Self.answerHeaderBytes, onTarget, onAccess, onCompleted, onConnection, onUnescape,
       own)
     guard let daemon else {
-      throw ListenError(target: "\(configuration.host):\(configuration.port)", cause: "libmicrohttpd could not start")
+      throw ListenError(
+        target: ServerAddress(host: configuration.host, port: configuration.port).description,
+        cause: "libmicrohttpd could not start")
     }
     do {
       // The server accepts connections itself: libmicrohttpd does not reliably listen again after it has reached its

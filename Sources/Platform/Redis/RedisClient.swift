@@ -209,7 +209,7 @@ public final class RedisClient {
       let watch = SentinelWatch(self.endpoint, of: sentinels) { [weak self] in
         self?.close(because: "the primary is now \($0)")
       }
-      watch.start(ServerAddress(host: endpoint.host, port: endpoint.port), namedBy: sentinel)
+      watch.start(endpoint.address, namedBy: sentinel)
       self.watch = watch
     }
     return refusal

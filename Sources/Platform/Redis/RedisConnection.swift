@@ -1,4 +1,5 @@
 public import EventLoop
+import Formats
 import Transport
 
 /// One connection to Redis.
@@ -32,11 +33,11 @@ public final class RedisConnection {
     let waiter: CheckedContinuation<RESPValue, any Error>
   }
 
-  /// Connects to the host and port of an endpoint. See ``open(_:)``.
+  /// Connects to the address of an endpoint. See ``open(_:)``.
   static func openDirectly(_ endpoint: RedisEndpoint) async throws -> RedisConnection {
     let addresses: [String]
     do {
-      addresses = try await EventLoop.resolve(endpoint.host)
+      addresses = try await EventLoop.resolve(endpoint.address.host)
     } catch {
       throw RedisError(.unreachable, operation: "connect", target: endpoint.description, cause: "\(error)")
     }
@@ -45,7 +46,8 @@ public final class RedisConnection {
     for address in addresses {
       do {
         let socket = try await StreamSocket.open(
-          to: endpoint.host, at: [address], port: endpoint.port, tls: endpoint.tls, within: endpoint.timeout)
+          to: endpoint.address.host, at: [address], port: endpoint.address.port, tls: endpoint.tls,
+          within: endpoint.timeout)
         let connection = try RedisConnection(takingOwnershipOf: socket, endpoint)
         try await connection.logIn()
         return connection

@@ -1,18 +1,17 @@
 public import Crypto
+public import Formats
 
 /// The address of a Redis, and the credentials for it.
 public struct RedisEndpoint: Sendable, CustomStringConvertible {
-  /// Host name or address.
-  public var host: String
-  /// TCP port.
-  public var port: Int
+  /// Where Redis listens.
+  public var address: ServerAddress
   /// User of an access control list, if there is one.
   public var user: String?
   /// Password; never printed.
   public var password: String?
   /// Database number.
   public var database: Int
-  /// The sentinels that know the primary; `nil` means that ``host`` and ``port`` lead to it.
+  /// The sentinels that know the primary; `nil` means that ``address`` leads to it.
   public var sentinels: RedisSentinels?
   /// The files for TLS; `nil` means a connection without TLS.
   public var tls: TLSClientFiles?
@@ -26,9 +25,8 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var timeout: Duration = .seconds(3)
 
   /// Creates an endpoint from its parts.
-  public init(host: String, port: Int = 6379, user: String? = nil, password: String? = nil, database: Int = 0) {
-    self.host = host
-    self.port = port
+  public init(_ address: ServerAddress, user: String? = nil, password: String? = nil, database: Int = 0) {
+    self.address = address
     self.user = user
     self.password = password
     self.database = database
@@ -36,12 +34,12 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
 
   /// Creates an endpoint whose primary only sentinels know.
   public init(_ sentinels: RedisSentinels, user: String? = nil, password: String? = nil, database: Int = 0) {
-    self.init(host: "", user: user, password: password, database: database)
+    self.init(ServerAddress(host: "", port: 6379), user: user, password: password, database: database)
     self.sentinels = sentinels
   }
 
   /// Host and port, or the sentinels with the primary's name; without the credentials.
-  public var description: String { sentinels?.description ?? "\(host):\(port)" }
+  public var description: String { sentinels?.description ?? address.description }
 
   /// A write that Redis refuses while it takes no writes.
   var probe: [String] { ["SET", probeKey, "1", "PX", "1000"] }

@@ -1,5 +1,6 @@
 public import Crypto
 import EventLoop
+import Formats
 
 extension StreamSocket {
   /// Connects to a server, and shakes hands over TLS if `tls` says so.
@@ -15,7 +16,7 @@ extension StreamSocket {
     to host: String, at addresses: [String]? = nil, port: Int, tls: TLSClientFiles? = nil, within limit: Duration,
     at place: StaticString = #fileID
   ) async throws -> StreamSocket {
-    let target = "\(host):\(port)"
+    let target = ServerAddress(host: host, port: port).description
     let end = ContinuousClock.now + limit
     func failure(_ operation: String, _ error: any Error) -> StreamError {
       let cause = (error as? ConnectError)?.cause ?? (error as? CryptoError)?.description ?? "\(error)"

@@ -1,13 +1,11 @@
 public import Crypto
-import Formats
+public import Formats
 
 /// Redis' addresses and the prefix of its keys.
 public struct RedisSettings: Sendable {
-  /// The host of the URL, or that of the first sentinel.
-  public var host: String
-  /// The port of the URL, or that of the first sentinel.
-  public var port: Int
-  /// The sentinels that know the primary; `nil` when ``host`` and ``port`` lead to it.
+  /// The server of the URL, or the first sentinel.
+  public var address: ServerAddress
+  /// The sentinels that know the primary; `nil` when ``address`` leads to it.
   public var sentinels: SentinelSettings?
   public var user: String?
   public var password: String?
@@ -36,8 +34,7 @@ public struct RedisSettings: Sendable {
       reader.note(key, "expected redis:// or rediss://user:password@host:port/database")
     }
     let addresses = url?.addresses(port: hasSentinels ? 26379 : isEncrypted ? 6380 : 6379) ?? []
-    host = addresses.first?.host ?? ""
-    port = addresses.first?.port ?? 6379
+    address = addresses.first ?? ServerAddress(host: "", port: 6379)
     if addresses.count > 1, !hasSentinels {
       reader.note(
         key, "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database")

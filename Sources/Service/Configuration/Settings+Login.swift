@@ -18,7 +18,7 @@ extension RedisSettings {
   /// Other keys would be another Redis.
   public mutating func take(loginOf other: RedisSettings) {
     guard other.database == database else { return }
-    (host, port, sentinels) = (other.host, other.port, other.sentinels)
+    (address, sentinels) = (other.address, other.sentinels)
     (user, password, tls) = (other.user, other.password, other.tls)
   }
 }

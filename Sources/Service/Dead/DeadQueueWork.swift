@@ -75,22 +75,22 @@ public struct DeadQueueWork {
       let change = DeadQueueChange(
         kind, in: topology, over: connection, limit: limit, mostLooked: mostLooked,
         isDryRun: isDryRun || action == .look)
-      var outcome = Counts()
+      var result = Counts()
       let counts = try await change.run { messages, before in
         let isMeant = try await meant(messages)
-        outcome.matching += isMeant.count { $0 }
+        result.matching += isMeant.count { $0 }
         for (place, message) in messages.enumerated() where isMeant[place] { see(message, before + place + 1) }
         switch action {
         case .look: return messages.map { _ in .stays }
         case .drop: return isMeant.map { $0 ? .goes : .stays }
-        case .retry: return try await retries(messages, isMeant, &outcome.kept)
+        case .retry: return try await retries(messages, isMeant, &result.kept)
         }
       } record: {
         try await record($0)
       }
-      (outcome.looked, outcome.changed) = (counts.looked, counts.changed)
+      (result.looked, result.changed) = (counts.looked, counts.changed)
       await connection.close()
-      return outcome
+      return result
     } catch {
       await connection.close()
       throw error

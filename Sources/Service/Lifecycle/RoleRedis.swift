@@ -16,10 +16,10 @@ public final class RoleRedis: RoleService {
   ///
   /// - Parameter isNeeded: whether the role is not ready without Redis.
   public init(_ context: RoleContext, isNeeded: Bool) {
-    let policy = RedisPolicyWatch(context)
-    self.policy = policy
-    client = context.makeRedis { policy.connected() }
-    policy.client = client
+    let connections = Followers<Void>()
+    let client = context.makeRedis { connections.tell(()) }
+    self.client = client
+    policy = RedisPolicyWatch(context, after: connections) { try await client.send(["INFO", "memory"]).string }
     readiness = [.redis(client, isNeeded: isNeeded)]
   }
 

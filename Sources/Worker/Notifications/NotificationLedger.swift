@@ -1,7 +1,6 @@
 import Coordination
 import Domain
 import EventLoop
-import Formats
 import Ledger
 
 /// The part of the ledger that has notifications. Every method throws `PostgresError`.
@@ -19,7 +18,7 @@ protocol NotificationLedger {
   /// Takes notifications that nobody has applied in time.
   func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey]
   /// Puts aside what publishers have of some notifications, with the reason of each; returns what was open.
-  func putAside(_ reasons: [ExactText: String], of publisherIds: [Int64]) async throws -> [NotificationKey]
+  func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [Int64]) async throws -> [NotificationKey]
 }
 
 extension NotificationStore: NotificationLedger {}

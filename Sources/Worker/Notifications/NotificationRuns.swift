@@ -203,7 +203,7 @@ final class NotificationRuns: RoleService {
         try await merge(notification, key, publisher)
       } catch {
         context.log.warning(
-          "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
+          "a notification could not be applied", ["uuid": .string(notification.uuid.text), "cause": .failure(error)])
       }
       if isSuspect(key, batch) { await forget([key]) }
       done([key], batch)
@@ -226,7 +226,7 @@ final class NotificationRuns: RoleService {
       context.log.warning(
         "withdrawn consent is told to some of the download's customers only",
         [
-          "uuid": .string(notice.uuid), "publisherId": .int(notice.publisherId),
+          "uuid": .string(notice.uuid.text), "publisherId": .int(notice.publisherId),
           "told": .int(Int64(NotificationStore.mostCustomers)),
         ])
     }

@@ -27,6 +27,8 @@ final class LineRuns: RoleService {
     let metrics: LineMetrics
     /// Whether a run could go on now.
     let isReady: @LoopActor () -> Bool
+    /// Tells that a job has joined the line.
+    let joins: Followers<Void>
   }
 
   private let dependencies: Dependencies
@@ -51,6 +53,7 @@ final class LineRuns: RoleService {
   /// - Parameter running: has the tasks of all runs of jobs.
   init(_ dependencies: Dependencies, _ running: RunningTasks) {
     (self.dependencies, self.running) = (dependencies, running)
+    dependencies.joins.add { [weak self] in self?.hint() }
   }
 
   func start() {
@@ -71,7 +74,7 @@ final class LineRuns: RoleService {
   }
 
   /// Lets the next look come soon: a job has joined the line.
-  func hint() { looks.look(after: Self.shortest) }
+  private func hint() { looks.look(after: Self.shortest) }
 
   /// Takes the jobs whose turn has come, as many as there are places, of publishers that may have more.
   ///
@@ -122,6 +125,6 @@ extension LineRuns.Dependencies {
       log: parts.context.log, metrics: LineMetrics(parts.context.metrics),
       isReady: { [redis = parts.redis, ledger = parts.ledger, publisher = parts.publisher] in
         redis.isReady && ledger.isReady && publisher.isReady
-      })
+      }, joins: parts.joins)
   }
 }

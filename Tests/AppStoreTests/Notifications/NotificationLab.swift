@@ -6,7 +6,7 @@ import TestSupport
 
 /// Signs notifications with a test authority. Every piece is right until a test changes it.
 struct NotificationLab {
-  static let uuid = "00000000-0000-4000-8000-000000000001"
+  static let uuid: NotificationUUID = "00000000-0000-4000-8000-000000000001"
   static let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: 1234)])
 
   let authority: TestAuthority

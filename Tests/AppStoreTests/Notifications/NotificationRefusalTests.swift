@@ -192,12 +192,12 @@ struct NotificationRefusalTests {
     #expect(try reason { $0.notificationType = nil } == .malformed)
     #expect(try reason { $0.signedDate = nil } == .dateMissing)
     for text in ["", "\0", String(repeating: "1", count: 257)] {
-      #expect(try reason { $0.notificationUUID = text } == .malformed)
+      #expect(try reason { $0.notificationUUID = NotificationUUID(text) } == .malformed)
       #expect(try reason { $0.notificationType = NotificationType(rawValue: text) } == .malformed)
       // An empty subtype is none.
       #expect(try reason { $0.subtype = NotificationSubtype(rawValue: text) } == (text.isEmpty ? nil : .malformed))
     }
-    #expect(try reason { $0.notificationUUID = String(repeating: "1", count: 256) } == nil)
+    #expect(try reason { $0.notificationUUID = NotificationUUID(String(repeating: "1", count: 256)) } == nil)
   }
 
   @Test(arguments: [

@@ -21,7 +21,7 @@ struct CommitApplyTests {
       offerId: "S1", accessGranted: true, expiresAt: T.at(days), billingProblem: false, environment: "Production")
   }
 
-  private func notified(_ reason: LifeCycleReason?, uuid: String = "n1") -> PurchaseUpdate.Source {
+  private func notified(_ reason: LifeCycleReason?, uuid: NotificationUUID = "n1") -> PurchaseUpdate.Source {
     .notification(uuid: uuid, reason: reason)
   }
 

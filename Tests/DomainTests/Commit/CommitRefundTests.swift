@@ -22,7 +22,7 @@ struct CommitRefundTests {
     return state
   }
 
-  private func update(_ notice: RefundNotice, uuid: String = "n1") -> PurchaseUpdate {
+  private func update(_ notice: RefundNotice, uuid: NotificationUUID = "n1") -> PurchaseUpdate {
     PurchaseUpdate(
       T.key(), [], from: .notification(uuid: uuid, reason: .refundRequested), publisher: publisher, refund: notice)
   }

@@ -9,7 +9,7 @@ struct NotificationNoticeTests {
   }
 
   private func events(
-    _ kind: NotificationNotice.Kind, uuid: String = "n1", subtype: String? = nil, customers: [CustomerId] = []
+    _ kind: NotificationNotice.Kind, uuid: NotificationUUID = "n1", subtype: String? = nil, customers: [CustomerId] = []
   ) -> [Event] {
     Event.all(
       of: NotificationNotice(

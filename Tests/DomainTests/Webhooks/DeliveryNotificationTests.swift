@@ -4,7 +4,7 @@ import Testing
 
 /// Notifications of Apple's on their way to URLs of a publisher's file.
 struct DeliveryNotificationTests {
-  private static let uuid = "002e14d5-51f5-4503-b5a8-c3a1af68eb20"
+  private static let uuid: NotificationUUID = "002e14d5-51f5-4503-b5a8-c3a1af68eb20"
 
   @Test func `a delivery names its notification`() throws {
     let key = NotificationKey(publisherId: 1001, uuid: Self.uuid)
@@ -16,7 +16,7 @@ struct DeliveryNotificationTests {
   /// The id of a message has no dot, and names just one notification.
   @Test(arguments: ["", "a.b", "a_b", "é", "a b", "a\0", String(repeating: "a", count: 65)])
   func `what is no UUID of Apple's is not passed on`(uuid: String) {
-    let key = NotificationKey(publisherId: 1001, uuid: uuid)
+    let key = NotificationKey(publisherId: 1001, uuid: NotificationUUID(uuid))
     #expect(Delivery.id(of: key) == nil && Delivery(key, to: "fwd_1") == nil)
   }
 

@@ -222,7 +222,7 @@ struct CanaryWork {
     let wrong: [(role: String, variables: [String: String])] = [
       ("gateway-2", ["RABBITMQ_URL": url(amqp, "rabbitmq.url", servers.rabbitmq.port, "%2F")]),
       ("gateway-3", ["RABBITMQ_URL": url(amqp, "rabbitmq.url", 1, "%2F")]),
-      ("gateway-4", ["REDIS_URL": url(redis, "redis.url", servers.redis.port, "0")]),
+      ("gateway-4", ["REDIS_URL": url(redis, "redis.url", servers.redis.address.port, "0")]),
       ("gateway-5", ["REDIS_URL": url(redis, "redis.url", 1, "0")]),
       ("gateway-6", ["LEDGER_URL": url("postgresql", "ledger.url", servers.postgres, ledger)]),
       ("gateway-7", ["LEDGER_URL": url("postgresql", "ledger.url", 1, ledger)]),
@@ -231,7 +231,7 @@ struct CanaryWork {
         [
           "RABBITMQ_URL": "\(amqp)://canary@127.0.0.1:\(servers.rabbitmq.port)/%2F",
           "RABBITMQ_PASSWORD_FILE": "rabbitmq.passwordFile.txt",
-          "REDIS_URL": "\(redis)://canary@127.0.0.1:\(servers.redis.port)/0",
+          "REDIS_URL": "\(redis)://canary@127.0.0.1:\(servers.redis.address.port)/0",
           "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
           "LEDGER_URL": "postgresql://canary@127.0.0.1:\(servers.postgres)/\(ledger)",
           "LEDGER_PASSWORD_FILE": "ledger.passwordFile.txt",
@@ -240,7 +240,7 @@ struct CanaryWork {
       (
         "notifier-4",
         [
-          "REDIS_URL": "\(redis)+sentinel://canary@127.0.0.1:\(servers.redis.port)/mymaster/0",
+          "REDIS_URL": "\(redis)+sentinel://canary@127.0.0.1:\(servers.redis.address.port)/mymaster/0",
           "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
           "REDIS_SENTINEL_PASSWORD_FILE": "redis.sentinelPasswordFile.txt",
         ]
@@ -249,7 +249,7 @@ struct CanaryWork {
         "notifier-3",
         [
           "RABBITMQ_URL": "amqps://127.0.0.1:\(servers.rabbitmq.port)/%2F", "RABBITMQ_CERTIFICATE_FILE": "tls.pem",
-          "RABBITMQ_PRIVATE_KEY_FILE": "tls.key", "REDIS_URL": "rediss://127.0.0.1:\(servers.redis.port)/0",
+          "RABBITMQ_PRIVATE_KEY_FILE": "tls.key", "REDIS_URL": "rediss://127.0.0.1:\(servers.redis.address.port)/0",
           "REDIS_CERTIFICATE_FILE": "tls.pem", "REDIS_PRIVATE_KEY_FILE": "tls.key",
         ]
       ),

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Ledger
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ struct EventWaitsTests {
     var asked: [[Int64]] = []
     var answers: [Result<[Int], any Error>] = []
 
-    func look(_ readers: [(publisherId: Int64, position: EventPosition)]) throws -> [Int] {
+    func look(_ readers: [EventFeed.Reader]) throws -> [Int] {
       asked.append(readers.map(\.publisherId))
       return try answers.isEmpty ? [] : answers.removeFirst().get()
     }

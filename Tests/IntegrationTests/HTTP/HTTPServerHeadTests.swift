@@ -84,8 +84,9 @@ struct HTTPServerHeadTests {
     }
   }
 
-  /// libmicrohttpd rejects such a head twice: for its cookies, which find no room, and for the length. Behind the second
-  /// time it closes the connection without a word (0.9.75). fuzz_inputs.py has one, so that the sanitizer sees a leak.
+  /// libmicrohttpd rejects such a head twice: for its cookies, which find no room, and for the length. Behind the
+  /// second time it closes the connection without a word (0.9.75). fuzz_inputs.py has one, so that the sanitizer sees a
+  /// leak.
   @Test(arguments: [Shape.oneCookie, .manyCookies])
   func `a head with a wrong length and without room for its cookies gets an answer`(shape: Shape) async throws {
     try await with(maxHeaderBytes: 16 << 10) { port, taken in

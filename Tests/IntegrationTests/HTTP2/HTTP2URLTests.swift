@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import HTTP2
@@ -16,8 +17,7 @@ struct HTTP2URLTests {
     let parts = try #require(HTTP2URL(url))
     #expect(parts.authority == authority)
     #expect(parts.path == path)
-    #expect(parts.hostAndPort?.host == host)
-    #expect(parts.hostAndPort?.port == port)
+    #expect(parts.address == ServerAddress(host: host, port: port))
   }
 
   @Test(
@@ -30,5 +30,5 @@ struct HTTP2URLTests {
   @Test(arguments: [
     "https://a.example:0/", "https://a.example:99999/", "https://a.example:x/", "https://[::1", "https://:1/",
   ])
-  func nowhere(url: String) { #expect(HTTP2URL(url)?.hostAndPort == nil) }
+  func nowhere(url: String) { #expect(HTTP2URL(url)?.address == nil) }
 }

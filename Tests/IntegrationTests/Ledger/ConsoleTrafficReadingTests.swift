@@ -44,7 +44,10 @@ struct ConsoleTrafficReadingTests {
           delivery, among: ["main", "other"], number < 4 ? .delivered : .failed, nextAt: now, time: time)
       }
       let endpoints = ConsoleEndpoints(bench.ledger)
-      let states = try await endpoints.states(of: [(1, "nobody"), (1, "main"), (2, "main")])
+      let states = try await endpoints.states(of: [
+        EndpointKey(publisherId: 1, id: "nobody"), EndpointKey(publisherId: 1, id: "main"),
+        EndpointKey(publisherId: 2, id: "main"),
+      ])
       #expect(states.map(\.made) == [0, 4, 0] && states.map(\.delivered) == [0, 3, 0])
       #expect(states[1].medianMilliseconds == 12 && states[1].lastDeliveredAt == now - 2 * Self.minute)
       #expect(states[1].health.failingSince == now - Self.minute && states[1].health.disabled == nil)
@@ -70,7 +73,8 @@ struct ConsoleTrafficReadingTests {
       }
       let endpoints = ConsoleEndpoints(bench.ledger)
       let found = try await all { place in
-        let read = try await endpoints.endpoints(of: [2, 1], after: place.map { ($0.publisherId, $0.id) }, limit: 3)
+        let read = try await endpoints.endpoints(
+          of: [2, 1], after: place.map { EndpointKey(publisherId: $0.publisherId, id: EndpointId($0.id)) }, limit: 3)
         return ConsoleRows(read, limit: 2) { ConsolePlace(0, $0.publisherId, $0.id.text) }
       }
       #expect(found.map { $0.map { "\($0.publisherId)\($0.id)" } } == [["1a", "1b"], ["2a"]])
@@ -171,7 +175,7 @@ struct ConsoleTrafficReadingTests {
   // MARK: Notifications
 
   private func notify(
-    _ ledger: PostgresClient, _ publisher: Int64, _ uuid: String, minutesAgo: Int64, _ more: String = "",
+    _ ledger: PostgresClient, _ publisher: Int64, _ uuid: NotificationUUID, minutesAgo: Int64, _ more: String = "",
     about original: String? = nil
   ) async throws {
     _ = try await NotificationStore(ledger).keep([
@@ -188,7 +192,8 @@ struct ConsoleTrafficReadingTests {
 
   @Test func `notifications come from the newest on, however far back the next one is`() async throws {
     try await LedgerDatabase.migrated { ledger async throws in
-      for (uuid, minutes) in [("a", 1), ("b", 2), ("c", 300), ("d", 4000), ("e", 40_000)] as [(String, Int64)] {
+      for (uuid, minutes) in [("a", 1), ("b", 2), ("c", 300), ("d", 4000), ("e", 40_000)] as [(NotificationUUID, Int64)]
+      {
         try await notify(ledger, 7, uuid, minutesAgo: minutes)
       }
       try await notify(ledger, 8, "f", minutesAgo: 2)
@@ -200,7 +205,7 @@ struct ConsoleTrafficReadingTests {
         try await all { place in
           try await reader.page(
             choice, of: publishers, after: place, limit: limit, until: .now + .seconds(60))
-        }.map { $0.map(\.uuid) }
+        }.map { $0.map(\.uuid.text) }
       }
       let both = try await pages([8, 7])
       #expect(
@@ -243,8 +248,8 @@ struct ConsoleTrafficReadingTests {
       #expect(rows[2].purchase == LedgerOfPurchases.key("100") && rows[1].reason == "w" && rows[0].lag == nil)
       #expect(try await page(.waiting).map(\.uuid) == ["waiting"])
       #expect(try await page(.putAside).map(\.uuid) == ["aside"])
-      #expect(try await reader.notification(7, "stale")?.state == .stale)
-      #expect(try await reader.notification(8, "stale") == nil)
+      #expect(try await reader.notification(NotificationKey(publisherId: 7, uuid: "stale"))?.state == .stale)
+      #expect(try await reader.notification(NotificationKey(publisherId: 8, uuid: "stale")) == nil)
     }
   }
 

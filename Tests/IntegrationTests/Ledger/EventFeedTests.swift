@@ -114,10 +114,11 @@ struct EventFeedTests {
       var page = try await page(client, EventFeed.Wish(1), isSettled: false)
       // Held back, and not lost.
       #expect(page.events.isEmpty && !page.hasMore)
-      #expect(try await EventFeed(client).ready([(1, page.next.position)]) == [])
+      let reader = EventFeed.Reader(publisherId: 1, position: page.next.position)
+      #expect(try await EventFeed(client).ready([reader]) == [])
       try await open.commit()
       try await settle(client)
-      #expect(try await EventFeed(client).ready([(9, .start), (1, page.next.position)]) == [1])
+      #expect(try await EventFeed(client).ready([.init(publisherId: 9, position: .start), reader]) == [1])
       page = try await self.page(client, EventFeed.Wish(1, after: page.next))
       #expect(Set(page.events.map(\.id.text)) == ["evt_1", "evt_2", "evt_3"])
       #expect(try await self.page(client, EventFeed.Wish(1, after: page.next)).events.isEmpty)

@@ -99,7 +99,7 @@ struct NotificationSourcesTests {
     try await LedgerDatabase.migrated { ledger in
       let (sources, store) = (NotificationSources(ledger), NotificationStore(ledger))
       func keep(
-        _ uuid: String, _ source: KeptNotification.Source, forwards: [EndpointId] = []
+        _ uuid: NotificationUUID, _ source: KeptNotification.Source, forwards: [EndpointId] = []
       ) async throws -> Int {
         try await store.keep([
           KeptNotification(

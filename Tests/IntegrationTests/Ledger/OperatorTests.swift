@@ -21,7 +21,7 @@ struct OperatorTests {
       let store = NotificationStore(ledger)
       for (uuid, publisher, app) in [
         ("a", 1, "com.one"), ("b", 1, "com.two"), ("c", 2, "com.one"), ("d", 2, "com.one"),
-      ] {
+      ] as [(NotificationUUID, Int, String)] {
         _ = try await store.keep([
           KeptNotification(
             publisherId: Int64(publisher), uuid: uuid, type: "TEST", environment: "Production",

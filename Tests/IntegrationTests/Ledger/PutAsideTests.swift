@@ -12,13 +12,13 @@ import Testing
 )
 @LoopActor
 struct PutAsideTests {
-  private func key(_ uuid: String) -> NotificationKey { NotificationKey(publisherId: 1, uuid: uuid) }
+  private func key(_ uuid: NotificationUUID) -> NotificationKey { NotificationKey(publisherId: 1, uuid: uuid) }
 
   @Test func `nobody takes what is put aside until a person brings it back`() async throws {
     try await LedgerDatabase.migrated { ledger async throws in
       let store = NotificationStore(ledger)
       _ = try await store.keep(
-        ["a", "b", "c"].map {
+        (["a", "b", "c"] as [NotificationUUID]).map {
           KeptNotification(
             publisherId: 1, uuid: $0, type: "TEST", environment: "Production", bundleId: "app", signedDate: 1,
             source: .apple, body: [0x61])

@@ -38,7 +38,7 @@ struct RefundRequestTests {
   }
 
   private nonisolated static func question(
-    _ uuid: String, at offset: Int64 = 0, _ publisher: Publisher = answering,
+    _ uuid: NotificationUUID, at offset: Int64 = 0, _ publisher: Publisher = answering,
     _ kind: RefundNotice.Kind = .asked(reason: nil)
   ) -> PurchaseUpdate {
     PurchaseUpdate(

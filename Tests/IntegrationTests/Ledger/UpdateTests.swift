@@ -13,7 +13,7 @@ import Testing
 )
 @LoopActor
 struct UpdateTests {
-  private nonisolated static func notification(_ uuid: String, _ publisher: Int64 = 7) -> KeptNotification {
+  private nonisolated static func notification(_ uuid: NotificationUUID, _ publisher: Int64 = 7) -> KeptNotification {
     KeptNotification(
       publisherId: publisher, uuid: uuid, type: "DID_RENEW", environment: "Production", bundleId: "com.example",
       originalTransactionId: "100", signedDate: CommitLab.now, source: .apple, body: Array("text of \(uuid)".utf8))
@@ -130,7 +130,7 @@ struct UpdateTests {
   @Test func `what nobody can apply yet waits longer each time, up to an hour`() async throws {
     try await CommitLab.with { lab in
       let store = NotificationStore(lab.clients[0])
-      let ages = [("n0", 0), ("n600", 600), ("n86400", 86_400), ("applied", 600)]
+      let ages: [(NotificationUUID, Int)] = [("n0", 0), ("n600", 600), ("n86400", 86_400), ("applied", 600)]
       _ = try await store.keep(ages.map { Self.notification($0.0) })
       try await store.finish([NotificationKey(publisherId: 7, uuid: "applied")], now: CommitLab.now)
       for (uuid, age) in ages {
@@ -177,7 +177,8 @@ struct UpdateTests {
         _ = try await lab.workers[0].finalize(try CommitLab.request("s\(id)", customer, id, of: id))
       }
       let store = NotificationStore(lab.clients[0])
-      func notice(_ uuid: String, _ download: String?, in environment: Environment = .production) -> NotificationNotice
+      func notice(_ uuid: NotificationUUID, _ download: String?, in environment: Environment = .production)
+        -> NotificationNotice
       {
         NotificationNotice(
           publisherId: 7, uuid: uuid, environment: environment, bundleId: "com.example", signedDate: CommitLab.now,
@@ -188,7 +189,7 @@ struct UpdateTests {
         notice("empty", nil),
       ]
       let keys = (notices.map(\.uuid) + ["test"]).map { NotificationKey(publisherId: 7, uuid: $0) }
-      _ = try await store.keep(keys.map { Self.notification($0.uuid.text) })
+      _ = try await store.keep(keys.map { Self.notification($0.uuid) })
       let finished = try await store.finishing(keys, telling: notices, audience: [7])
       #expect(finished.told == 4 && finished.stored == 1)
       let events = finished.events
@@ -210,7 +211,7 @@ struct UpdateTests {
   @Test func `an old notice is finished and tells nothing`() async throws {
     try await CommitLab.with { lab in
       let store = NotificationStore(lab.clients[0])
-      let ages: [(uuid: String, age: Int64)] = [
+      let ages: [(uuid: NotificationUUID, age: Int64)] = [
         ("old", NotificationNotice.toldFor + 1), ("young", NotificationNotice.toldFor), ("other", 180 * 86_400_000),
       ]
       let keys = ages.map { NotificationKey(publisherId: 7, uuid: $0.uuid) }
@@ -240,7 +241,9 @@ struct UpdateTests {
       }
       try await lab.clients[0].run("UPDATE transactions SET app_transaction_id = '704'")
       let store = NotificationStore(lab.clients[0])
-      func told(_ uuid: String) async throws -> (events: [Event], told: Int, stored: Int, cut: [NotificationNotice]) {
+      func told(_ uuid: NotificationUUID) async throws -> (
+        events: [Event], told: Int, stored: Int, cut: [NotificationNotice]
+      ) {
         _ = try await store.keep([Self.notification(uuid)])
         let notice = NotificationNotice(
           publisherId: 7, uuid: uuid, environment: "Production", bundleId: "com.example", signedDate: CommitLab.now,

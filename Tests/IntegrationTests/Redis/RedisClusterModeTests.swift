@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Glibc
 import Redis
@@ -27,7 +28,7 @@ struct RedisClusterModeTests {
       ],
       output: folder + "/log")
     defer { server.send(SIGKILL) }
-    var endpoint = RedisEndpoint(host: "127.0.0.1", port: port)
+    var endpoint = RedisEndpoint(ServerAddress(host: "127.0.0.1", port: port))
     endpoint.timeout = .seconds(300)
     var cause = ""
     try await eventually("it answers") {

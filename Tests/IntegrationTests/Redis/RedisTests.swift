@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Formats
 import Glibc
 import Redis
 import ServerSupport
@@ -161,7 +162,7 @@ struct RedisTests {
 
   @Test func `a closed port is an error`() async throws {
     var nobody = endpoint
-    (nobody.sentinels, nobody.host, nobody.port) = (nil, "127.0.0.1", 1)
+    (nobody.sentinels, nobody.address) = (nil, ServerAddress(host: "127.0.0.1", port: 1))
     let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(nobody) }
     #expect(error?.code == .unreachable)
     #expect(error?.target == "127.0.0.1:1")
@@ -171,8 +172,8 @@ struct RedisTests {
     let port = SilentPort()
     defer { port.close() }
     var silent = endpoint
-    (silent.sentinels, silent.host) = (nil, "127.0.0.1")
-    (silent.port, silent.timeout) = (port.number, .milliseconds(300))
+    (silent.sentinels, silent.timeout) = (nil, .milliseconds(300))
+    silent.address = ServerAddress(host: "127.0.0.1", port: port.number)
     let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(silent) }
     #expect(error?.code == .unreachable)
     #expect(error?.cause == "no connection in time")

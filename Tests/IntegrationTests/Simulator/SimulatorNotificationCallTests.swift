@@ -103,7 +103,7 @@ struct SimulatorNotificationCallTests {
       try await eventually("the test is posted") { try await simulator.notifications().waiting == 0 }
       let test = try receiver.verified(0, by: simulator)
       #expect(test.payload.notificationType == .test && test.transaction == nil)
-      #expect(token.hasPrefix(try #require(test.payload.notificationUUID)))
+      #expect(token.hasPrefix(try #require(test.payload.notificationUUID).text))
       let status = try await simulator.call("v1/notifications/test/\(token)").decoded(as: SentNotification.self)
       #expect(status.sendAttempts?.count == 1 && status.signedPayload != nil)
 

@@ -19,7 +19,7 @@ enum TLSPeerTarget: CaseIterable {
     let servers = TestServers.current!
     return switch self {
     case .rabbitmq: servers.rabbitmq.nodes[0].description
-    case .redis: "\(servers.redis.host):\(servers.redis.port)"
+    case .redis: servers.redis.address.description
     }
   }
 
@@ -33,7 +33,7 @@ enum TLSPeerTarget: CaseIterable {
       endpoint.connectTimeout = .seconds(300)
       await (try await AMQPConnection.open(endpoint, name: "test")).close()
     case .redis:
-      var endpoint = RedisEndpoint(host: host, port: port)
+      var endpoint = RedisEndpoint(ServerAddress(host: host, port: port))
       endpoint.tls = tls
       endpoint.timeout = .seconds(300)
       let redis = try await RedisConnection.open(endpoint)

@@ -62,19 +62,24 @@ private struct FatalMessages {
     try await judgeRest()
   }
 
-  /// How long it may take: a notification that has to let other suspects go first comes again by the sweep, six times
-  /// and each time 30 seconds later. The runs of its message come before.
-  private static let patience = Duration.seconds(420)
+  /// More steps than these are no way to an end: each message dies a few times, and a notification that has to let
+  /// other suspects go first comes again by the sweep, six times and each time 30 seconds later.
+  private static let mostSteps = 100
 
   /// In production something always restarts a process that died.
+  ///
+  /// A step is a death, a message that is put aside, and a sweep that takes a notification. Each has the patience of a
+  /// test.
   private func restartUntilAside() async throws -> Int {
-    let start = ContinuousClock.now
-    var deaths = 0
-    while try await !areAside() {
-      guard ContinuousClock.now - start < Self.patience else {
-        let seconds = Self.patience.components.seconds
-        throw ScenarioFailure(
-          description: "after \(seconds) seconds and \(deaths) deaths a message is not put aside")
+    var (deaths, steps) = (0, 0)
+    var (last, deadline) = ([String](), ContinuousClock.now)
+    while true {
+      let missing = try await notAside()
+      if missing.isEmpty { break }
+      let standing = ["\(deaths) deaths"] + missing
+      if standing != last { (last, deadline, steps) = (standing, .now + .patience, steps + 1) }
+      guard ContinuousClock.now < deadline, steps < Self.mostSteps else {
+        throw ScenarioFailure(description: "did not come in step \(steps): " + standing.joined(separator: ", "))
       }
       deaths += try await restartDead()
       try await chaos.pause(0.05...0.1)
@@ -94,12 +99,18 @@ private struct FatalMessages {
     return dead.count
   }
 
-  private func areAside() async throws -> Bool {
-    guard fleet.events.all.contains(where: { $0.synchronizationId == "fatal-job" }) else { return false }
-    guard try await fleet.count("notifications WHERE put_aside_at IS NOT NULL") > 0,
-      try await fleet.count("notifications WHERE due_at IS NOT NULL") == 0
-    else { return false }
-    return try await fleet.count("attempts WHERE outcome = 'abandoned'") > 0
+  /// What is not put aside yet.
+  private func notAside() async throws -> [String] {
+    var missing: [String] = []
+    if !fleet.events.all.contains(where: { $0.synchronizationId == "fatal-job" }) { missing.append("the job's event") }
+    if try await fleet.count("notifications WHERE put_aside_at IS NOT NULL") == 0 {
+      missing.append("the notification, put aside")
+    }
+    let due = try await fleet.texts(
+      "SELECT uuid || ', due at ' || due_at AS text FROM notifications WHERE due_at IS NOT NULL ORDER BY uuid")
+    missing += due.map { "the end of notification \($0)" }
+    if try await fleet.count("attempts WHERE outcome = 'abandoned'") == 0 { missing.append("the delivery, given up") }
+    return missing
   }
 
   /// The delivery's copy lies in the queue of the dead with its reason, and no other delivery's does.

@@ -113,17 +113,14 @@ extension Chaos {
           if let id = RunningFleet.synchronizationId(of: delivery) { mailbox.put(id) }
           channel.acknowledge(delivery)
         }
-        var missing: [String] = []
         do {
-          try await eventually("\(subscriber) has every event", within: .seconds(300)) {
+          try await untilNothingIsMissing("\(subscriber) has every event") {
             let told = Set(mailbox.all)
-            missing = self.history.accepted.filter { $0.sentAt > self.subscribedAt }.map(\.id)
+            return self.history.accepted.filter { $0.sentAt > self.subscribedAt }.map(\.id)
               .filter { !told.contains($0) }
-            return missing.isEmpty
           }
-        } catch {
-          throw ScenarioFailure(
-            description: "\(subscriber) misses \(missing.count) events, such as \(missing.prefix(3))")
+        } catch let error as NeverHappened {
+          throw ScenarioFailure(description: error.description)
         }
         try await channel.deleteQueue(queue)
       }

@@ -1,5 +1,6 @@
 import AMQP
 public import EventLoop
+import Formats
 import Redis
 
 /// The network of a fleet: a proxy between every two processes that talk to each other.
@@ -54,7 +55,7 @@ public final class FleetNetwork {
         servers.ledgerURL(database: database, ports: [try port(to: "postgres", servers.postgres)]),
     ]
     if !name.hasPrefix("notifier") {
-      environment["COUNTERSIGN_REDIS_URL"] = servers.redisURL(port: try port(to: "redis", servers.redis.port))
+      environment["COUNTERSIGN_REDIS_URL"] = servers.redisURL(port: try port(to: "redis", servers.redis.address.port))
     }
     if name.hasPrefix("worker") {
       let port = try port(to: "apple", simulator)

@@ -62,6 +62,13 @@ extension RunningFleet {
     }
   }
 
+  /// The column `text` of what the ledger answers.
+  public func texts(_ sql: String) async throws -> [String] {
+    try await withLedger { client in
+      try await client.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
+    }
+  }
+
   /// Runs a statement on the ledger, as somebody would who may write to its tables.
   public func execute(_ statement: String) async throws {
     _ = try await withLedger { try await $0.run(PostgresQuery(PostgresStatement("test", statement))) }

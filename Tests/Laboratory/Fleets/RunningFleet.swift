@@ -88,6 +88,8 @@ public final class RunningFleet {
   public var keepsFolder = false
   /// Whether sweeps may have something to repair, because the test breaks a part of the fleet.
   public var mayRepair = false
+  /// The sweeps that are the only way of something in this fleet, and repair nothing. All others stay idle.
+  public var sweptWays: Set<Repair> = []
   /// The proxies between the parts; `nil` without `throughProxies`.
   public private(set) var network: FleetNetwork?
 

@@ -1,6 +1,7 @@
 public import EventLoop
 import Ledger
 import Postgres
+import TestSupport
 
 /// Databases of tests. A process of its own for each would take a third of the processor time of a short test.
 @LoopActor
@@ -63,8 +64,7 @@ extension TestServers {
     var endpoint = try PostgresEndpoint(url: ledgerURL(database: database), password: nil, caFile: nil)
     if let user { endpoint.user = user }
     // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
-    let patience = Duration.seconds(300)
-    (endpoint.connectTimeout, endpoint.replyTimeout, endpoint.lockTimeout) = (patience, patience, patience)
+    (endpoint.connectTimeout, endpoint.replyTimeout, endpoint.lockTimeout) = (.patience, .patience, .patience)
     return try await PostgresClient.running(endpoint, body)
   }
 }

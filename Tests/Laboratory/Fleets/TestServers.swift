@@ -94,7 +94,7 @@ public struct TestServers: Sendable {
     broker.nodes = brokers.compactMap { place($0) }
     broker.connectTimeout = .seconds(300)
     broker.replyTimeout = .seconds(300)
-    var redisEndpoint = RedisEndpoint(host: store.host, port: store.port)
+    var redisEndpoint = RedisEndpoint(store)
     redisEndpoint.timeout = .seconds(300)
     if isCluster {
       redisEndpoint.sentinels = RedisSentinels(
@@ -108,7 +108,7 @@ public struct TestServers: Sendable {
       broker.nodes = brokers.compactMap { place($0, tls: true) }
       // The sentinels name only the usual ports.
       redisEndpoint.sentinels = nil
-      redisEndpoint.port = encryptedStore.port
+      redisEndpoint.address.port = encryptedStore.port
     }
     (encryptedRabbitMQ, encryptedRedis) = (broker, redisEndpoint)
   }
@@ -138,7 +138,7 @@ public struct TestServers: Sendable {
   public func redisURL(port: Int? = nil) -> String {
     let scheme = "redis\(Self.usesTLS ? "s" : "")"
     guard port == nil, let sentinels = redis.sentinels else {
-      return "\(scheme)://127.0.0.1:\(port ?? redis.port)/0"
+      return "\(scheme)://127.0.0.1:\(port ?? redis.address.port)/0"
     }
     let hosts = sentinels.addresses.map(\.description).joined(separator: ",")
     return "\(scheme)+sentinel://\(hosts)/\(Self.primaryName)/0"
@@ -274,7 +274,7 @@ extension TestServers {
     var endpoint = redis
     endpoint.sentinels = nil
     let place = Server.stores.firstIndex(of: store).flatMap { storePlaces.count > $0 ? storePlaces[$0] : nil }
-    if let place { (endpoint.host, endpoint.port) = (place.host, place.port) }
+    if let place { endpoint.address = place }
     return try await RedisConnection.open(endpoint)
   }
 

@@ -51,4 +51,24 @@ import Testing
     let complaint = try await complaint { try await eventually("snow", within: Self.limit) { false } }
     #expect(complaint.hasPrefix("snow did not"))
   }
+
+  @Test func `a wait in steps tells what is missing when no step comes`() async throws {
+    var missing = ["a", "b", "c", "d", "e"]
+    let complaint = try await complaint {
+      try await untilNothingIsMissing("letters", within: Self.limit) {
+        if missing.count > 4 { missing.removeFirst() }
+        return missing
+      }
+    }
+    #expect(complaint.hasPrefix("letters: nothing more came") && complaint.hasSuffix("4 are missing, such as b, c, d"))
+  }
+
+  @Test func `a wait in steps ends with the last one, and each step has the whole time`() async throws {
+    var rest = (1...4).map(String.init)
+    try await untilNothingIsMissing("numbers") {
+      defer { rest = Array(rest.dropLast()) }
+      return rest
+    }
+    #expect(rest.isEmpty)
+  }
 }

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import FoundationEssentials
 import Glibc
 import RoleSupport
@@ -132,11 +133,11 @@ struct ConfigurationFilesTests {
     }
     take(try settings("new", "two", ("y", 2, "more")))
     #expect(present.rabbitmq.user == "old" && present.rabbitmq.password == "old" && present.rabbitmq.virtualHost == "x")
-    #expect(present.redis.user == "old" && present.redis.password == "old" && present.redis.host == "one")
+    #expect(present.redis.user == "old" && present.redis.password == "old" && present.redis.address.host == "one")
     #expect(present.ledger.url == "postgresql://old:old@one/data")
     take(try settings("new", "two", ("x", 1, "data")))
     #expect(present.rabbitmq.user == "new" && present.rabbitmq.password == "new")
-    #expect(present.redis.user == "new" && present.redis.host == "two")
+    #expect(present.redis.user == "new" && present.redis.address.host == "two")
     #expect(present.ledger.url == "postgresql://new:new@two/data")
   }
 

@@ -48,8 +48,7 @@ struct SettingsAddressTests {
     ] as [(String, String, Int, String?, String?, Int)])
   func redis(url: String, host: String, port: Int, user: String?, password: String?, database: Int) throws {
     let settings = try folder.settings(#"{"redis": {"url": "\#(url)"}}"#).redis
-    #expect(settings.host == host)
-    #expect(settings.port == port)
+    #expect(settings.address == ServerAddress(host: host, port: port))
     #expect(settings.user == user)
     #expect(settings.password == password)
     #expect(settings.database == database)

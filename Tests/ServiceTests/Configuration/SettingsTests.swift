@@ -20,7 +20,7 @@ struct SettingsTests {
     #expect(settings.rabbitmq.nodes.first?.port == 5672)
     #expect(settings.rabbitmq.user == "guest")
     #expect(settings.rabbitmq.virtualHost == "/")
-    #expect(settings.redis.port == 6379)
+    #expect(settings.redis.address.port == 6379)
     #expect(settings.redis.user == nil)
     #expect(settings.redis.password == nil)
     #expect(settings.redis.database == 0)

@@ -16,11 +16,11 @@ struct TLSSettingsTests {
     let encrypted = try folder.settings(
       #"{"rabbitmq": {"url": "amqps://u:p@rabbitmq/v"}, "redis": {"url": "rediss://u:p@redis/3"}}"#)
     #expect(encrypted.rabbitmq.tls == TLSClientFiles() && encrypted.rabbitmq.nodes[0].port == 5671)
-    #expect(encrypted.redis.tls == TLSClientFiles() && encrypted.redis.port == 6380)
+    #expect(encrypted.redis.tls == TLSClientFiles() && encrypted.redis.address.port == 6380)
     #expect(encrypted.redis.user == "u" && encrypted.redis.password == "p" && encrypted.redis.database == 3)
     #expect(!encrypted.rabbitmq.logsInByCertificate)
     let ports = try folder.settings(#"{"rabbitmq": {"url": "amqps://h:1"}, "redis": {"url": "rediss://h:2"}}"#)
-    #expect(ports.rabbitmq.nodes[0].port == 1 && ports.redis.port == 2)
+    #expect(ports.rabbitmq.nodes[0].port == 1 && ports.redis.address.port == 2)
   }
 
   @Test func `paths are relative to the file`() throws {

@@ -32,6 +32,30 @@ public func eventually(
   }
 }
 
+/// Waits until nothing is missing. A step is a list that is shorter than every one before, and each step has the limit.
+///
+/// For work of many pieces, which may take longer as a whole than a test waits for one thing.
+///
+/// - Parameter missing: what has not come yet.
+/// - Throws: ``NeverHappened`` with some of what is missing, if no step comes within the limit.
+@LoopActor
+public func untilNothingIsMissing(
+  _ what: String, within limit: Duration = .patience, _ missing: @LoopActor () async throws -> [String]
+) async throws {
+  var (least, deadline) = (Int.max, ContinuousClock.now + limit)
+  while true {
+    let rest = try await missing()
+    if rest.isEmpty { return }
+    if rest.count < least { (least, deadline) = (rest.count, .now + limit) }
+    guard ContinuousClock.now < deadline else {
+      throw NeverHappened(
+        description: "\(what): nothing more came in \(limit), and \(rest.count) are missing, such as "
+          + rest.prefix(3).joined(separator: ", "))
+    }
+    try await EventLoop.sleep(for: .milliseconds(20))
+  }
+}
+
 extension LoopSignal {
   /// Waits until a condition holds that whoever changes it tells with ``LoopSignal/notify()``.
   ///

@@ -71,7 +71,7 @@ extension NotificationStore.AsideFilter {
   /// What a filter says about notifications. All of them have the same cause.
   init(_ filter: DeadFilter, now: Int64, limit: Int) {
     self.init(
-      publisher: filter.publisher, app: filter.app, uuid: filter.id,
+      publisher: filter.publisher, app: filter.app, uuid: filter.id.map(NotificationUUID.init(_:)),
       until: filter.olderThan.map { now.subtracting(Int64($0.wholeMilliseconds)).asTime },
       limit: [nil, .crashed].contains(filter.cause) ? limit : 0)
   }

@@ -1,5 +1,6 @@
 import Crypto
 public import EventLoop
+import Formats
 import Glibc
 public import HTTP
 
@@ -101,7 +102,7 @@ public final class HTTP2Client: HTTPSender {
 
   private func origin(of url: HTTP2URL, _ request: HTTPClientRequest) throws(HTTPClientError) -> HTTP2Origin? {
     if let known = origins[url.authority] { return known }
-    guard let (host, port) = url.hostAndPort else { return nil }
+    guard let address = url.address else { return nil }
     do throws(CryptoError) {
       if context == nil {
         context = try TLSClientContext(caFile: configuration.caFile, applicationProtocols: ["h2", "http/1.1"])
@@ -109,7 +110,7 @@ public final class HTTP2Client: HTTPSender {
     } catch {
       throw HTTPClientError(code: .tls, target: "\(request.method) \(url.authority)", cause: "\(error)")
     }
-    let origin = HTTP2Origin(host, port, configuration, context!, scratch)
+    let origin = HTTP2Origin(address.host, address.port, configuration, context!, scratch)
     // The key is a string of its own: otherwise it would keep the whole URL in memory.
     origins[Substring(String(url.authority))] = origin
     return origin

@@ -1,3 +1,5 @@
+import Formats
+
 /// The parts of an `https` URL that a request needs (RFC 3986, section 3).
 struct HTTP2URL {
   /// Host and port as the URL has them.
@@ -22,15 +24,15 @@ struct HTTP2URL {
     path = end == text.endIndex ? "/" : url[end...]
   }
 
-  /// Name or address, and port; `nil` when the port is not a number. An IPv6 address has no brackets here.
-  var hostAndPort: (host: String, port: Int)? {
+  /// The server; `nil` when the port is not a number. An IPv6 address has no brackets there.
+  var address: ServerAddress? {
     let isBracketed = authority.hasPrefix("[")
     let hostEnd = isBracketed ? authority.firstIndex(of: "]") : authority.firstIndex(of: ":")
     let host = authority[..<(hostEnd ?? authority.endIndex)].drop { $0 == "[" }
     let rest = authority[(hostEnd ?? authority.endIndex)...].drop { $0 == "]" }
     guard !host.isEmpty, !isBracketed || hostEnd != nil else { return nil }
-    guard !rest.isEmpty else { return (String(host), 443) }
+    guard !rest.isEmpty else { return ServerAddress(host: String(host), port: 443) }
     guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else { return nil }
-    return (String(host), Int(port))
+    return ServerAddress(host: String(host), port: Int(port))
   }
 }

@@ -77,7 +77,7 @@ extension RedisEndpoint {
   func sentinel(at address: ServerAddress, of sentinels: RedisSentinels) -> RedisEndpoint {
     var endpoint = self
     endpoint.sentinels = nil
-    (endpoint.host, endpoint.port, endpoint.database) = (address.host, address.port, 0)
+    (endpoint.address, endpoint.database) = (address, 0)
     (endpoint.user, endpoint.password) = (sentinels.user, sentinels.password)
     return endpoint
   }
@@ -86,7 +86,7 @@ extension RedisEndpoint {
   func primary(at address: ServerAddress) -> RedisEndpoint {
     var endpoint = self
     endpoint.sentinels = nil
-    (endpoint.host, endpoint.port) = (address.host, address.port)
+    endpoint.address = address
     return endpoint
   }
 }

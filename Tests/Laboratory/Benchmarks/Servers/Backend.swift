@@ -2,6 +2,7 @@ import AMQP
 import Coordination
 import Domain
 import EventLoop
+import Formats
 import Glibc
 import Messaging
 import Redis
@@ -18,7 +19,7 @@ final class Backend {
     var ledger = ""
 
     var broker: AMQPEndpoint { AMQPEndpoint(host: "127.0.0.1", port: rabbitmq) }
-    var store: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: redis) }
+    var store: RedisEndpoint { RedisEndpoint(ServerAddress(host: "127.0.0.1", port: redis)) }
   }
 
   nonisolated static let publisher: Int64 = 1001

@@ -1,11 +1,7 @@
 import Domain
 import Formats
 
-/// An endpoint of a publisher's.
-struct EndpointKey: Hashable, Sendable {
-  let publisherId: Int64
-  let id: EndpointId
-
+extension EndpointKey {
   /// The segments of the page's address.
   var page: [String] { ["endpoints", "\(publisherId)", id.text] }
 }
