@@ -10,11 +10,11 @@ enum OrderAnswer {
   /// - Throws: what is wrong with the answer.
   static func reply(
     _ answer: OrderLookupResponse, for app: Publisher.App, _ verifier: SignedDataVerifier
-  ) throws(OrderDefect) -> OrderReply {
+  ) throws(AnswerDefect) -> OrderReply {
     switch answer.status {
     case .invalid: return .unknown
     case .valid: break
-    default: throw OrderDefect("the status \(answer.status.rawValue) is unknown")
+    default: throw AnswerDefect("the status \(answer.status.rawValue) is unknown")
     }
     let accepted = AcceptedApps([
       .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [.production])
@@ -29,22 +29,15 @@ enum OrderAnswer {
 
   private static func facts(
     _ signed: String, _ accepted: AcceptedApps, _ verifier: SignedDataVerifier
-  ) throws(OrderDefect) -> TransactionFacts {
+  ) throws(AnswerDefect) -> TransactionFacts {
     switch verifier.signedTransaction(signed, expecting: accepted) {
     case .accepted(let transaction):
       do throws(EvidenceDefect) {
         return try TransactionFacts(transaction.payload, payloadSHA256: SHA256.hash(transaction.json))
       } catch {
-        throw OrderDefect("\(error)")
+        throw AnswerDefect("\(error)")
       }
-    case .rejected(let rejection), .tryLater(let rejection): throw OrderDefect("\(rejection)")
+    case .rejected(let rejection), .tryLater(let rejection): throw AnswerDefect("\(rejection)")
     }
   }
-}
-
-/// Why an answer about an order tells nothing.
-struct OrderDefect: Error, Equatable, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
 }

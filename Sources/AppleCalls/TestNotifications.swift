@@ -14,9 +14,6 @@ public final class TestNotifications {
   private let budgets: CallBudgets
   private let budgetScale: Double
 
-  /// A person waits, so a call has no longer.
-  private static let longestCall = Duration.seconds(10)
-
   /// What Apple says about a test.
   public enum Answer: Sendable, Equatable {
     /// Apple took the request; the token names the test.
@@ -35,9 +32,7 @@ public final class TestNotifications {
   public init(
     _ settings: AppStoreSettings, _ apple: HTTP2Client, _ budgets: CallBudgets, now: @escaping @Sendable () -> Int64
   ) {
-    var configuration = AppStoreServerAPI.Configuration(settings)
-    configuration.timeout = min(configuration.timeout, Self.longestCall)
-    api = AppStoreServerAPI(configuration, client: apple, now: now)
+    api = AppStoreServerAPI(awaited: settings, apple, now: now)
     (self.budgets, budgetScale) = (budgets, settings.budgetScale)
   }
 
@@ -78,14 +73,8 @@ public final class TestNotifications {
   private func wait(
     _ endpoint: AppStoreEndpoint, _ app: Publisher.App, _ environment: Environment
   ) async throws -> Answer? {
-    let place = CallPlace(
-      bundleId: app.bundleId, environment: environment,
-      budgets: [
-        CallBudget(endpoint: endpoint.rawValue, perSecond: endpoint.callsPerSecond(in: environment) * budgetScale)
-      ])
-    guard case .wait(let wait) = try await budgets.takeCall(place, only: endpoint.rawValue, .awaited) else {
-      return nil
-    }
+    let place = CallPlace(app.bundleId, in: environment, [endpoint], budgetScale: budgetScale)
+    guard case .wait(let wait) = try await budgets.takeCall(place, .awaited) else { return nil }
     return .busy(wait)
   }
 }

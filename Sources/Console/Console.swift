@@ -32,15 +32,17 @@ public final class Console: Role {
     let health = HealthEndpoints(metrics: context.metrics, checks: checks)
     let apple = HTTP2Client(settings.appStore)
     let budgets = CallBudgets(redis.client, prefix: settings.redis.prefix)
-    let orders = OrderLookups(
-      settings.appStore, apple, budgets,
-      SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple), context.metrics, context.log,
-      now: context.now)
+    let appStore = AppStoreServerAPI(awaited: settings.appStore, apple, now: context.now)
+    let asked = AwaitedCalls(
+      settings.appStore, budgets, [.orderLookup, .subscriptionStatuses, .transactionInfo], context.metrics,
+      context.log, now: context.now)
+    let verifier = SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple)
     let signIn = try SignIn(context, people, sessions, ledger.postgres)
     let provider = people.openID.map { OpenIDProvider($0, context.log) }
     let api = ConsoleAPI(
-      context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres, orders,
-      redis.client, ConsoleMetrics(context.metrics),
+      context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres,
+      OrderLookups(appStore, asked, verifier), PurchaseLookups(appStore, asked, verifier), redis.client,
+      ConsoleMetrics(context.metrics),
       TestNotifications(settings.appStore, apple, budgets, now: context.now),
       settings.console.playsLives ? SimulatedLives(settings.appStore, apple) : nil)
     let calls = ServiceAdapter(stop: { _ in

@@ -91,8 +91,10 @@ struct GatewayParts {
     verifier = SignedDataVerifier(roots: roots ?? .apple)
     apple = HTTP2Client(settings.appStore)
     orders = OrderLookups(
-      settings.appStore, apple, CallBudgets(redis.client, prefix: prefix), verifier, context.metrics, context.log,
-      now: context.now)
+      AppStoreServerAPI(awaited: settings.appStore, apple, now: context.now),
+      AwaitedCalls(
+        settings.appStore, CallBudgets(redis.client, prefix: prefix), [.orderLookup], context.metrics, context.log,
+        now: context.now), verifier)
     evidence = EvidenceIntake(
       roots: roots, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
     notifications = NotificationIntake(context, verifier, ledger.postgres, publisher, topology)

@@ -39,8 +39,9 @@ struct OrderLookupsTests {
       return isSpent ? .wait(.milliseconds(70)) : .granted(CallPermit(place: place.name, endpoint: "order-lookup"))
     }
 
-    func pause(_ place: CallPlace, _ time: Duration) throws {
+    func pause(_ place: CallPlace, _ endpoint: AppStoreEndpoint, _ time: Duration) throws {
       if isStoreAway { throw Away() }
+      #expect(endpoint == .orderLookup)
       pauses[place.name] = time
     }
   }
@@ -50,14 +51,14 @@ struct OrderLookupsTests {
   private let metrics = Metrics()
 
   private func find(_ apps: [Publisher.App]) async throws -> OrderReply {
-    let lookups = OrderLookups(
-      OrderLookups.Dependencies(
-        ask: { [apple] id, app throws(AppStoreAPIError) in
-          #expect(id == "M1")
-          return try apple.ask(app)
-        }, takeCall: { [apple] in try apple.take($0) }, pause: { [apple] in try apple.pause($0, $1) },
-        verifier: try TestAuthority().verifier(), budgetScale: 0.5, now: { Self.now }), metrics,
-      Log(level: .error, [:]))
+    let calls = AwaitedCalls(
+      AwaitedCalls.Dependencies(
+        takeCall: { [apple] in try apple.take($0) }, pause: { [apple] in try apple.pause($0, $1, $2) },
+        budgetScale: 0.5, now: { Self.now }), [.orderLookup], metrics, Log(level: .error, [:]))
+    let lookups = OrderLookups(calls, try TestAuthority().verifier()) { [apple] id, app throws(AppStoreAPIError) in
+      #expect(id == "M1")
+      return try apple.ask(app)
+    }
     let publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps, offers: OfferCatalog([]), webhooks: [])
     return try await lookups.find("M1", of: publisher)

@@ -22,8 +22,8 @@ struct OrderReplyTests {
   }
 
   private func reply(_ kind: AppStoreAPIError.Kind, isReleased: Bool = true) throws -> OrderReply {
-    .of(
-      AppStoreAPIError(kind, endpoint: .orderLookup), for: try Self.app(isReleased: isReleased), now: Self.now)
+    let obstacle = OrderReply.obstacle(kind, for: try Self.app(isReleased: isReleased), now: Self.now)
+    return obstacle.map { .failed($0) } ?? .unknown
   }
 
   @Test func `each failure has a meaning`() throws {
@@ -99,8 +99,8 @@ struct OrderReplyTests {
       try signed { $0.storefront = String(repeating: "x", count: 600) }, forged, "", "a.b.c",
     ]
     for text in wrong {
-      #expect(throws: OrderDefect.self) { try reply(.valid, [signed("102"), text]) }
+      #expect(throws: AnswerDefect.self) { try reply(.valid, [signed("102"), text]) }
     }
-    #expect(throws: OrderDefect.self) { try reply(OrderLookupResponse.Status(rawValue: 2), []) }
+    #expect(throws: AnswerDefect.self) { try reply(OrderLookupResponse.Status(rawValue: 2), []) }
   }
 }

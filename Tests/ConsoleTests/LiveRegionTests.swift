@@ -68,7 +68,7 @@ struct LiveRegionTests {
     }
     let pages = try LivePages(canBeReadAgain: false)
     let others = [
-      SignInPage(prefix: "/c").html, Layout.message("x", pages.view, "x"),
+      SignInPage(prefix: "/c").html, Layout.message("x", pages.view, "x", back: pages.view.link([])),
       // A look takes these messages out of their queue for a moment.
       try LivePages().dead("jobs"), try LivePages().dead("deliveries"),
     ]

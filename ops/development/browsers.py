@@ -27,6 +27,8 @@ SHOWN = "4711"
 SHOWN_TRANSACTIONS = ("1010000000054011", "1030000000054012")
 # A customer wants the money for it back.
 REFUND = "2000000000054021"
+# Apple refunds it, and no notification says so.
+ASKED = "2000000000054031"
 
 
 def prepare():
@@ -72,6 +74,9 @@ def fill(configuration):
     simulate(configuration, "PUT", f"lives/{REFUND}", '{"periodSeconds": 3600}')
     buy(configuration, CUSTOMER, REFUND, "refund")
     simulate(configuration, "POST", f"lives/{REFUND}/request-refund")
+    simulate(configuration, "PUT", f"lives/{ASKED}", '{"periodSeconds": 3600, "notify": []}')
+    buy(configuration, CUSTOMER, ASKED, "asked")
+    simulate(configuration, "POST", f"lives/{ASKED}/refund")
     wait_until("Apple asks about the refund",
                lambda: ask(configuration, "GET", "/refund-requests")["refundRequests"], SECONDS)
 
@@ -109,7 +114,8 @@ def walk(configuration, endpoint):
         "CONSOLE_URL": f"http://{configuration.listen['console']}", "CONSOLE_USER": CONSOLE_USER,
         "CONSOLE_VIEWER": VIEWER, "CONSOLE_PASSWORD": configuration.console_password,
         "CUSTOMER_PATH": f"/customers/{PUBLISHER}/{CUSTOMER}", "SHOWN_PATH": f"/customers/{PUBLISHER}/{SHOWN}",
-        "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}", "PYTHONDONTWRITEBYTECODE": "1"}
+        "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}",
+        "ASKED_PATH": f"/purchases/{PUBLISHER}/Production/{ASKED}", "PYTHONDONTWRITEBYTECODE": "1"}
     print(f"Walking through the console; pictures go to {shown(PICTURES)} …", flush=True)
     mistakes = []
     for what, command in (

@@ -21,6 +21,7 @@ final class ConsoleAPI {
   let postgres: PostgresClient
   let holdings: Holdings
   let orders: OrderLookups
+  let lookups: PurchaseLookups
   let copies: CustomerCopies
   let endpoints: ConsoleEndpoints
   let deliveries: DeliveryLedger
@@ -47,12 +48,13 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ openID: OpenIDSignIn?,
-    _ postgres: PostgresClient, _ orders: OrderLookups, _ redis: RedisClient, _ metrics: ConsoleMetrics,
-    _ tests: TestNotifications, _ lives: SimulatedLives? = nil
+    _ postgres: PostgresClient, _ orders: OrderLookups, _ lookups: PurchaseLookups, _ redis: RedisClient,
+    _ metrics: ConsoleMetrics, _ tests: TestNotifications, _ lives: SimulatedLives? = nil
   ) {
     (self.tests, self.lives) = (tests, lives)
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.openID, self.orders, self.metrics, self.redis) = (openID, orders, metrics, redis)
+    (self.openID, self.orders, self.lookups) = (openID, orders, lookups)
+    (self.metrics, self.redis) = (metrics, redis)
     let keys = context.settings.redis.prefix
     copies = CustomerCopies(redis, prefix: keys)
     pacing = EndpointPacing(redis, prefix: keys)

@@ -44,7 +44,7 @@ enum ConsoleRoute: Equatable {
     case release(PurchaseKey)
     /// Gives it to another customer.
     case transfer(PurchaseKey)
-    /// Lets a worker ask Apple about it.
+    /// Asks Apple about it, and lets a worker apply what Apple says.
     case check(PurchaseKey)
     /// A download. It changes nothing but the audit log.
     case export(CustomerKey)

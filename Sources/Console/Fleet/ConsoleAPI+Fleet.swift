@@ -1,4 +1,5 @@
 import AppStore
+import AppleCalls
 import Configuration
 import Coordination
 import Domain
@@ -54,12 +55,7 @@ extension ConsoleAPI {
     for app in publishers.lazy.flatMap(\.apps) {
       for environment in [Environment.production, .sandbox] where app.environments.contains(environment) {
         let place = CallPlace(
-          bundleId: app.bundleId, environment: environment,
-          budgets: AppStoreEndpoint.allCases.map { endpoint in
-            CallBudget(
-              endpoint: endpoint.rawValue,
-              perSecond: endpoint.callsPerSecond(in: environment) * settings.budgetScale)
-          })
+          app.bundleId, in: environment, AppStoreEndpoint.allCases, budgetScale: settings.budgetScale)
         guard seen.insert(place.name).inserted else { continue }
         guard found.count < FleetPage.mostApps else { return (found, true) }
         found.append(place)

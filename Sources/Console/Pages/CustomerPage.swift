@@ -155,7 +155,7 @@ struct CustomerPage {
   private func changes(_ purchase: PurchaseKey) -> HTML {
     let id = purchase.originalTransactionId
     return .all([
-      .begin("Synchronize again …", view.link(toCheckOf: purchase), label: "Synchronize purchase \(id) again"),
+      .begin("Ask Apple …", view.link(toCheckOf: purchase), label: "Ask Apple about purchase \(id)"),
       .begin("Transfer …", view.link(toTransferOf: purchase), label: "Transfer purchase \(id)"),
     ])
   }

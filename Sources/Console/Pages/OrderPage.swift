@@ -33,8 +33,7 @@ struct OrderPage {
   var retryAfter: Int? {
     switch reply {
     case .found, .unknown: nil
-    case .failed(.busy(let wait)): max(1, Int(clamping: wait.components.seconds.adding(1)))
-    case .failed: 5
+    case .failed(let obstacle): obstacle.retryAfter
     }
   }
 

@@ -79,7 +79,7 @@ struct PurchasePage {
     return .element(
       .div, [.class("buttons")],
       [
-        .begin("Synchronize again …", view.link(toCheckOf: key)),
+        .begin("Ask Apple …", view.link(toCheckOf: key)),
         .begin("Transfer …", view.link(toTransferOf: key)),
       ] + (purchase.owner == nil ? [] : [.begin("Release …", view.link(toReleaseOf: key))]))
   }

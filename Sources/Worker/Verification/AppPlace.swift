@@ -1,4 +1,5 @@
 import AppStore
+import AppleCalls
 import Coordination
 import Domain
 
@@ -26,23 +27,12 @@ final class AppPlace: Sendable {
     self.publisherId = publisherId
     self.app = app
     self.environment = environment
-    call = CallPlace(
-      bundleId: app.bundleId, environment: environment,
-      budgets: PurchaseVerification.endpoints.map {
-        CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale)
-      })
-    let pages = AppStoreEndpoint.notificationHistory
-    history = CallPlace(
-      bundleId: app.bundleId, environment: environment,
-      budgets: [
-        CallBudget(endpoint: pages.rawValue, perSecond: pages.callsPerSecond(in: environment) * budgetScale)
-      ])
-    let answers = AppStoreEndpoint.consumption
-    consumption = CallPlace(
-      bundleId: app.bundleId, environment: environment,
-      budgets: [
-        CallBudget(endpoint: answers.rawValue, perSecond: answers.callsPerSecond(in: environment) * budgetScale)
-      ])
+    func place(_ endpoints: [AppStoreEndpoint]) -> CallPlace {
+      CallPlace(app.bundleId, in: environment, endpoints, budgetScale: budgetScale)
+    }
+    call = place(PurchaseVerification.endpoints)
+    history = place([.notificationHistory])
+    consumption = place([.consumption])
     credentials = AppCredentials(app)
     accepted = AcceptedApps([
       .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])

@@ -56,7 +56,7 @@ struct OrderTests {
     #expect(Problem.order(.unknown, in: []).detail != unknown.detail)
     let busy = Problem.order(.failed(.busy(.milliseconds(1200))), in: [app])
     #expect(busy.status == 429 && busy.code == "LIM0011" && busy.retryAfter == 2)
-    let obstacles: [OrderObstacle] = [.away("com.example"), .keyRefused("com.example"), .unverified("com.example")]
+    let obstacles: [AppleObstacle] = [.away("com.example"), .keyRefused("com.example"), .unverified("com.example")]
     var details: Set<String> = []
     for obstacle in obstacles {
       let problem = Problem.order(.failed(obstacle), in: [app])

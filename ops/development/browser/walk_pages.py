@@ -3,7 +3,7 @@
     walk_pages.py FOLDER
 
 FOLDER gets pictures and the pages' HTML. CONSOLE_URL, CONSOLE_USER, CONSOLE_PASSWORD, CONSOLE_VIEWER, CUSTOMER_PATH,
-SHOWN_PATH and ENDPOINT_PATH say where, as whom, and whose pages. Each mistake is a line on standard error.
+SHOWN_PATH, ENDPOINT_PATH and ASKED_PATH say where, as whom, and whose pages. Each mistake is a line on standard error.
 """
 import base64
 import json
@@ -21,9 +21,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from updates import Updates
 
-URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN, ENDPOINT = (os.environ[name] for name in (
+URL, USER, PASSWORD, VIEWER, CUSTOMER, SHOWN, ENDPOINT, ASKED = (os.environ[name] for name in (
     "CONSOLE_URL", "CONSOLE_USER", "CONSOLE_PASSWORD", "CONSOLE_VIEWER", "CUSTOMER_PATH", "SHOWN_PATH",
-    "ENDPOINT_PATH"))
+    "ENDPOINT_PATH", "ASKED_PATH"))
 AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 # The widths from a small telephone to a large screen.
 WIDTHS = (360, 1280, 2560)
@@ -205,7 +205,7 @@ class Walk:
         self.judge("new-secret")
 
     def transfer(self):
-        """Gives a purchase to another customer and back, and lets Apple be asked about it."""
+        """Gives a purchase to another customer and back."""
         self.go(SHOWN)
         links = self.driver.find_elements(By.CSS_SELECTOR, "main td a[href*='/purchases/']")
         # The one that gives access: only such a purchase moves.
@@ -228,10 +228,17 @@ class Walk:
             if name not in self.driver.find_element(By.TAG_NAME, "dl").text:
                 self.note("transfer", f"has not given the purchase to {name}")
         self.judge("transferred")
-        self.begin(purchase, "check", "Synchronize it again?")
-        self.confirm("the purchase opens", lambda: self.driver.current_url == URL + purchase)
-        self.wait("a worker has looked at it", lambda: self.seen("A worker looked at it last"))
-        self.judge("synchronized-again")
+
+    def check(self):
+        """Asks Apple about a purchase that was refunded without a notification, and lets a worker apply it."""
+        self.begin(ASKED, "check", "Ask Apple?")
+        self.confirm("Apple says something else", lambda: "As Apple says" in self.driver.page_source)
+        self.judge("apple-says-something-else")
+        self.confirm("the purchase opens", lambda: self.driver.current_url == URL + ASKED)
+        self.wait("a worker has applied it", lambda: self.seen("Gives no access"))
+        self.begin(ASKED, "check", "Ask Apple?", judges=False)
+        self.confirm("Apple says the same", lambda: "Apple says the same" in self.driver.page_source)
+        self.judge("apple-says-the-same")
 
     def play(self):
         """Plays a life in the simulator: begins it, gives it to a customer, and refunds it."""
@@ -409,6 +416,7 @@ class Walk:
         self.traffic()
         self.endpoint()
         self.transfer()
+        self.check()
         self.write()
         self.play()
         self.release()
