@@ -121,8 +121,8 @@ def malformed_requests():
         b"GET /%00%ff HTTP/1.1\r\nHost: a\r\nA: \x00b\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 900,
         b"GET /" + b"a" * 20000, b"\x16\x03\x01\x02\x00", b"\r\n" * 50, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         message("GET /customers/%2e%2E/entitlements?a=%zz&&=", {"Cookie": ";" * 5000}),
-        # Rejected twice: for its cookies, which find no room, and for the missing host.
-        b"GET / HTTP/1.1\r\nCookie: " + b"a=b; " * 1500 + b"\r\n\r\n",
+        # Rejected twice: for its cookies, which find no room, and for its length.
+        b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\nCookie: " + b"a=b; " * 1500 + b"\r\n\r\n",
     ]
 
 

@@ -54,7 +54,8 @@ extension HTTPServer {
   func end(_ record: ServerConnection) {
     if let exchange = record.held {
       complete(exchange)
-      exchange.refuseCookies()
+      // libmicrohttpd has told nobody, so it has not answered either. The socket is still open.
+      if !exchange.isBegun, !record.isCut { exchange.refuseHead() }
     }
     connections[record.id] = nil
     places.remove(record.id)

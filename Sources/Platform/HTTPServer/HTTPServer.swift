@@ -331,7 +331,7 @@ public final class HTTPServer {
 /// next zero. The call is meant for a log, but the bytes are libmicrohttpd's buffer, into which it writes zeros too.
 ///
 /// libmicrohttpd passes the returned exchange to `onAccess`, or only to `onCompleted` if it rejects the head itself. If
-/// it rejects a head twice, it tells nobody (0.9.75: cookies without room, in a head without a host). So the exchange
+/// it rejects a head twice, it tells nobody (0.9.75: cookies without room, and a wrong length). So the exchange
 /// belongs to its connection, whose end it always tells.
 private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?, _ connection: OpaquePointer?

@@ -84,15 +84,15 @@ struct HTTPServerHeadTests {
     }
   }
 
-  /// libmicrohttpd rejects such a head twice: for its cookies, which find no room, and for the host. Behind the second
+  /// libmicrohttpd rejects such a head twice: for its cookies, which find no room, and for the length. Behind the second
   /// time it closes the connection without a word (0.9.75). fuzz_inputs.py has one, so that the sanitizer sees a leak.
   @Test(arguments: [Shape.oneCookie, .manyCookies])
-  func `a head without a host and without room for its cookies gets an answer`(shape: Shape) async throws {
+  func `a head with a wrong length and without room for its cookies gets an answer`(shape: Shape) async throws {
     try await with(maxHeaderBytes: 16 << 10) { port, taken in
       for size in [1 << 10] + Self.sizes + Self.brink {
         let connection = try RawConnection(port: port)
         defer { connection.close() }
-        let request = shape.request(size).replacing("Host: here\r\n", with: "")
+        let request = shape.request(size).replacing("Content-Length: 1", with: "Content-Length: x")
         let status = try await connection.status(of: request)
         #expect([400, 413, 431].contains(status ?? 0), "\(size) bytes")
       }
