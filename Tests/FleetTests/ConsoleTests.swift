@@ -547,7 +547,7 @@ struct ConsoleTests {
             PostgresQuery(PostgresStatement("hold events", "LOCK TABLE events IN ACCESS EXCLUSIVE MODE")))
           let page = try await ada.get("/customers/1001/7")
           #expect(page.status == 200 && page.text.contains("Has access"), "\(page.text)")
-          #expect(page.text.contains("events, attempts could not be read in time"))
+          #expect(page.text.contains("events, attempts, changes could not be read in time"))
         }
       }
       #expect(try await !ada.get("/customers/1001/7").text.contains("could not be read"))
