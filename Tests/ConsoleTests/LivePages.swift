@@ -142,7 +142,8 @@ struct LivePages {
 
   private var notification: ConsoleNotification {
     ConsoleNotification(
-      publisherId: 7, uuid: NotificationUUID(text), type: text, subtype: text, environment: Environment(text), bundleId: BundleId(text),
+      publisherId: 7, uuid: NotificationUUID(text), type: text, subtype: text, environment: Environment(text),
+      bundleId: BundleId(text),
       originalTransactionId: OriginalTransactionId(text), signedDate: Self.now, receivedAt: Self.now,
       state: .putAside, appliedAt: nil, reason: text)
   }

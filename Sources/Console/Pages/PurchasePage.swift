@@ -50,7 +50,8 @@ struct PurchasePage {
             [
               .element(.p, [.class("above")], [.text(purchase.deciding.productId.text)]),
               .element(.h2, [], state + end), .p(.text(access.rule.words)), facts(access), buttons,
-            ]), LifePicture(purchase, owners: record.ownerships, now: view.now).html), view.region(.transactions, transactionTable),
+            ]), LifePicture(purchase, owners: record.ownerships, now: view.now).html),
+        view.region(.transactions, transactionTable),
         view.region(.requests, requestTable), view.region(.owners, ownerTable),
         view.region(.notifications, notificationTable), signed,
       ])

@@ -26,7 +26,7 @@ struct PurchaseReplyPage {
     }
   }
 
-  var html: String {
+  var html: Document {
     let key = purchase.key
     return Layout.page(
       "Ask Apple: purchase \(key.originalTransactionId)", view, search: key.originalTransactionId.text,

@@ -25,7 +25,8 @@ extension ConsoleNotifications {
     var (found, places): ([ConsoleNotification], [ConsolePlace]) = ([], [])
     for row in rows where try row.text("uuid") != nil {
       found.append(try ConsoleNotification(row))
-      places.append(ConsolePlace(try row.int64("place") ?? 0, found.last?.publisherId ?? 0, found.last?.uuid.text ?? ""))
+      places.append(
+        ConsolePlace(try row.int64("place") ?? 0, found.last?.publisherId ?? 0, found.last?.uuid.text ?? ""))
     }
     guard found.count <= limit else { return ConsoleRows(Array(found.prefix(limit)), next: places[limit - 1]) }
     guard let row = rows.first, let last = try row.text("last_uuid"), try row.int64("looked") == Int64(window) else {
