@@ -199,7 +199,7 @@ struct PurchaseDifferenceTests {
       #expect(page.status == status && page.retryAfter == retryAfter, "\(obstacle)")
       #expect(page.html.contains(Self.form) && page.html.contains("Synchronize it"), "\(obstacle)")
       #expect(page.html.contains(#"name="step" value="confirm""#))
-      titles.insert(try #require(page.html.firstMatch(of: /<h1>([^<]+)/)).1.description)
+      titles.insert(try #require(page.html.text.firstMatch(of: /<h1>([^<]+)/)).1.description)
     }
     #expect(titles.count == obstacles.count - 1)
   }

@@ -139,7 +139,7 @@ struct ConsolePeopleTests {
       #expect(try await find(id.text) == [])
       _ = try await NotificationStore(bench.ledger).keep([
         KeptNotification(
-          publisherId: 1, uuid: key.uuid.text, type: "TEST", environment: "Production", bundleId: "app",
+          publisherId: 1, uuid: key.uuid, type: "TEST", environment: "Production", bundleId: "app",
           originalTransactionId: nil, signedDate: 1, source: .apple, body: [0x61])
       ])
       #expect(try await find(id.text) == [ConsoleHit(kind: .notification, publisherId: 1, detail: "TEST")])

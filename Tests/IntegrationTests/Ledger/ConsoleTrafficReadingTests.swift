@@ -275,7 +275,7 @@ struct ConsoleTrafficReadingTests {
         try await all { place in
           try await reader.page(
             choice, of: publishers, after: place, limit: limit, until: .now + .seconds(60), window: window)
-        }.map { $0.map(\.uuid) }
+        }.map { $0.map(\.uuid.text) }
       }
       #expect(try await pages(.stale) == [["3", "6", "9"]])
       #expect(try await pages(.history) == [["2", "4", "6", "8"]])
