@@ -22,8 +22,8 @@ public final class AwaitedCalls {
     let now: @Sendable () -> Int64
   }
 
-  /// What became of a call.
-  enum Outcome<Body: Sendable>: Sendable {
+  /// What Apple says to a call.
+  enum Reply<Body: Sendable>: Sendable {
     case answered(AppStoreAnswer<Body>)
     /// Apple does not know what was asked about.
     case unknown
@@ -71,7 +71,7 @@ public final class AwaitedCalls {
     _ endpoint: AppStoreEndpoint, for app: Publisher.App, in environment: Environment,
     call: @LoopActor (AppCredentials) async throws(AppStoreAPIError) -> AppStoreAnswer<Body>,
     meaning: @LoopActor (AppStoreAPIError, Int64) -> AppleObstacle?
-  ) async throws -> Outcome<Body> {
+  ) async throws -> Reply<Body> {
     let place = CallPlace(app.bundleId, in: environment, [endpoint], budgetScale: dependencies.budgetScale)
     if case .wait(let wait) = try await dependencies.takeCall(place) { return .failed(.busy(wait)) }
     let credentials = AppCredentials(app)

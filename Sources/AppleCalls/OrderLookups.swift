@@ -52,11 +52,11 @@ public final class OrderLookups {
   }
 
   private func find(_ orderId: OrderId, in app: Publisher.App) async throws -> OrderReply {
-    let outcome = try await calls.make(
+    let reply = try await calls.make(
       Self.endpoint, for: app, in: .production,
       call: { [ask] key throws(AppStoreAPIError) in try await ask(orderId, key) },
       meaning: { OrderReply.obstacle($0.kind, for: app, now: $1) })
-    switch outcome {
+    switch reply {
     case .answered(let answer): return judge(answer, for: app)
     case .unknown: return .unknown
     case .failed(let obstacle): return .failed(obstacle)

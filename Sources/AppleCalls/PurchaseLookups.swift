@@ -65,11 +65,11 @@ public final class PurchaseLookups {
 
   private func statuses(_ question: PurchaseAnswer) async throws -> PurchaseReply {
     let (id, environment, app) = (question.transactionId, question.purchase.environment, question.app)
-    let outcome = try await calls.make(
+    let reply = try await calls.make(
       .subscriptionStatuses, for: app, in: environment,
       call: { [asking] key throws(AppStoreAPIError) in try await asking.statuses(id, environment, key) },
       meaning: { PurchaseReply.obstacle($0.kind, for: app.bundleId, now: $1) })
-    switch outcome {
+    switch reply {
     case .failed(let obstacle): return .failed(obstacle)
     case .unknown: return try await transaction(question, after: .unknown)
     case .answered(let answer):
@@ -86,11 +86,11 @@ public final class PurchaseLookups {
     _ question: PurchaseAnswer, after statuses: PurchaseAnswer.Statuses
   ) async throws -> PurchaseReply {
     let (id, environment, app) = (question.transactionId, question.purchase.environment, question.app)
-    let outcome = try await calls.make(
+    let reply = try await calls.make(
       .transactionInfo, for: app, in: environment,
       call: { [asking] key throws(AppStoreAPIError) in try await asking.transaction(id, environment, key) },
       meaning: { PurchaseReply.obstacle($0.kind, for: app.bundleId, now: $1) })
-    switch outcome {
+    switch reply {
     case .failed(let obstacle): return .failed(obstacle)
     case .unknown: return .unknown
     case .answered(let answer):

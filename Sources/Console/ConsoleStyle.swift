@@ -72,7 +72,7 @@ enum ConsoleStyle {
     code, pre { font-family: var(--mono); font-size: .86em; }
     code { overflow-wrap: anywhere; }
     .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--edge); border-radius: 8px; }
-    .scroll + p, .verdict + p, .sparks + p, dl + p, dl + .scroll { margin-top: .75rem; }
+    .scroll + p, .verdict + p, .verdict + .scroll, .sparks + p, dl + p, dl + .scroll { margin-top: .75rem; }
     .wide { min-width: 18rem; }
     table { border-collapse: collapse; width: 100%; font-size: .92rem; }
     caption { text-align: left; color: var(--soft); font-size: .85rem; padding: .6rem .9rem .2rem; }
