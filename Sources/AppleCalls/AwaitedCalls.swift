@@ -14,7 +14,7 @@ public final class AwaitedCalls {
   /// What the calls need of others.
   struct Dependencies {
     /// Takes a call out of the only budget of a place.
-    let takeCall: @LoopActor (CallPlace) async throws -> CallAnswer
+    let takeCall: @LoopActor (CallPlace, CallUrgency) async throws -> CallAnswer
     let pause: @LoopActor (CallPlace, AppStoreEndpoint, Duration) async throws -> Void
     /// The fleet's budget, as a factor of Apple's limit.
     let budgetScale: Double
@@ -52,7 +52,7 @@ public final class AwaitedCalls {
   ) {
     self.init(
       Dependencies(
-        takeCall: { try await budgets.takeCall($0, .awaited) },
+        takeCall: { try await budgets.takeCall($0, $1) },
         pause: { try await budgets.pause($0, $1.rawValue, for: $2) }, budgetScale: settings.budgetScale, now: now),
       endpoints, metrics, log)
   }
@@ -63,17 +63,18 @@ public final class AwaitedCalls {
   /// Takes a call out of the budget, and makes it.
   ///
   /// - Parameters:
+  ///   - urgency: how the call stands beside the jobs that wait for the same budget.
   ///   - call: makes the call with the app's key.
   ///   - meaning: what a failure means at a time, in milliseconds since 1970; `nil` if Apple does not know what was
   ///     asked about.
   /// - Throws: `RedisError` if the budget cannot be asked.
   func make<Body: Sendable>(
-    _ endpoint: AppStoreEndpoint, for app: Publisher.App, in environment: Environment,
+    _ endpoint: AppStoreEndpoint, for app: Publisher.App, in environment: Environment, _ urgency: CallUrgency,
     call: @LoopActor (AppCredentials) async throws(AppStoreAPIError) -> AppStoreAnswer<Body>,
     meaning: @LoopActor (AppStoreAPIError, Int64) -> AppleObstacle?
   ) async throws -> Reply<Body> {
     let place = CallPlace(app.bundleId, in: environment, [endpoint], budgetScale: dependencies.budgetScale)
-    if case .wait(let wait) = try await dependencies.takeCall(place) { return .failed(.busy(wait)) }
+    if case .wait(let wait) = try await dependencies.takeCall(place, urgency) { return .failed(.busy(wait)) }
     let credentials = AppCredentials(app)
     let start = ContinuousClock.now
     func observe(_ outcome: String) {

@@ -1,4 +1,5 @@
 public import AppStore
+import Coordination
 public import Domain
 public import EventLoop
 
@@ -53,7 +54,7 @@ public final class OrderLookups {
 
   private func find(_ orderId: OrderId, in app: Publisher.App) async throws -> OrderReply {
     let reply = try await calls.make(
-      Self.endpoint, for: app, in: .production,
+      Self.endpoint, for: app, in: .production, .awaited,
       call: { [ask] key throws(AppStoreAPIError) in try await ask(orderId, key) },
       meaning: { OrderReply.obstacle($0.kind, for: app, now: $1) })
     switch reply {

@@ -1,4 +1,5 @@
 public import AppStore
+import Coordination
 public import Domain
 public import EventLoop
 
@@ -9,6 +10,9 @@ public import EventLoop
 /// budgets of the workers.
 @LoopActor
 public final class PurchaseLookups {
+  /// The budget is that of the jobs, for which customers wait. A person who asks again and again must not hold them up.
+  private static let urgency = CallUrgency.later
+
   /// The calls to Apple.
   struct Asking {
     let statuses:
@@ -66,7 +70,7 @@ public final class PurchaseLookups {
   private func statuses(_ question: PurchaseAnswer) async throws -> PurchaseReply {
     let (id, environment, app) = (question.transactionId, question.purchase.environment, question.app)
     let reply = try await calls.make(
-      .subscriptionStatuses, for: app, in: environment,
+      .subscriptionStatuses, for: app, in: environment, Self.urgency,
       call: { [asking] key throws(AppStoreAPIError) in try await asking.statuses(id, environment, key) },
       meaning: { PurchaseReply.obstacle($0.kind, for: app.bundleId, now: $1) })
     switch reply {
@@ -87,7 +91,7 @@ public final class PurchaseLookups {
   ) async throws -> PurchaseReply {
     let (id, environment, app) = (question.transactionId, question.purchase.environment, question.app)
     let reply = try await calls.make(
-      .transactionInfo, for: app, in: environment,
+      .transactionInfo, for: app, in: environment, Self.urgency,
       call: { [asking] key throws(AppStoreAPIError) in try await asking.transaction(id, environment, key) },
       meaning: { PurchaseReply.obstacle($0.kind, for: app.bundleId, now: $1) })
     switch reply {

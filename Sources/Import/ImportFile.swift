@@ -109,6 +109,10 @@ public struct ImportFile: Sendable {
     if rows.count + exported.grants.count + exported.sandboxAccess.count > limits.rows {
       return ImportProblem(line: line, "is the first one behind \(limits.rows) rows", remedy)
     }
+    // Each of them becomes a line of the report.
+    if leftOut.count > limits.rows {
+      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows that are left out", remedy)
+    }
     if rows.byteCount + exported.byteCount + leftOut.byteCount > limits.bytes {
       return ImportProblem(line: line, "is the first one behind \(limits.bytes) bytes of rows in memory", remedy)
     }
@@ -212,6 +216,7 @@ public struct ImportFile: Sendable {
 
   private mutating func readExport(_ lines: inout ImportLines) throws(ImportProblem) {
     while let line = try lines.next() {
+      if line.allSatisfy(\.isBlank) { continue }
       try takeExported(line, lines.number)
       if let problem = excess(lines.number) { throw problem }
     }

@@ -29,6 +29,8 @@ public struct ImportLeftOut: Sendable {
   /// The most causes that are kept. They are few: only the name of a column, or a number of fields, differs. A row with
   /// a further one says that it cannot work.
   static let mostCauses = 1000
+  /// A cause may have a name of the file, and each row has its cause.
+  private static let longestCause = 300
   private static let unknownCause = "cannot work; a dry run tells the cause"
 
   private var entries: [Entry] = []
@@ -98,7 +100,7 @@ public struct ImportLeftOut: Sendable {
     case .unowned: word = "unowned"
     case .otherCustomer(let line):
       (word, cause) = ("skipped", "gives the transaction of line \(line) to another customer")
-    case .problem(let text): (word, cause) = ("skipped", text)
+    case .problem(let text): (word, cause) = ("skipped", JSONWriter.beginning(of: text, upTo: Self.longestCause))
     }
     return JSONWriter.object { json in
       json.member("line", Int64(line(at: position)))

@@ -10,6 +10,8 @@ public struct ImportedRow: Sendable {
   /// When the purchase's access ends, or has ended, as Countersign decides now, in milliseconds since 1970; `nil` if
   /// there is no end or it is not known.
   public let expiresAt: Int64?
+  /// Whether the row's customer has access now by the purchase. The result tells how it was when it was finalized.
+  private let hasAccess: Bool
   private let now: Int64
 
   /// Creates it.
@@ -21,12 +23,15 @@ public struct ImportedRow: Sendable {
     _ row: ImportRow, _ result: SynchronizationResult, _ purchase: Purchase?, publisher: Publisher, now: Int64
   ) {
     (self.row, self.result, self.purchase, self.now) = (row, result, purchase, now)
-    expiresAt = purchase.flatMap { purchase in
+    let access = purchase.map { purchase in
       let rules =
         purchase.owner.map { publisher.accessRules(for: $0) }
         ?? publisher.accessRules(for: row.customerId, sandboxUntil: nil)
-      return Access.of(purchase, rules: rules, now: now).expiresAt
+      return Access.of(purchase, rules: rules, now: now)
     }
+    expiresAt = access?.expiresAt
+    let isOwner = purchase?.owner?.is(row.customerId) ?? false
+    hasAccess = isOwner ? access?.isGranted ?? false : result.accessGranted
   }
 
   /// The customer who owns the purchase in place of the row's.
@@ -52,9 +57,9 @@ public struct ImportedRow: Sendable {
     var differences: [Difference] = []
     if let offer = row.claim.offerId, result.accessGranted, result.offerId != offer { differences.append(.offer) }
     if let end = row.claim.expiresAt {
-      if (end > now) != result.accessGranted { differences.append(.access) }
+      if (end > now) != hasAccess { differences.append(.access) }
       // Access without an end differs from every end. Without access, an end may not be known.
-      let isOther = expiresAt.map { !Self.isSameSecond($0, end) } ?? (purchase != nil && result.accessGranted)
+      let isOther = expiresAt.map { !Self.isSameSecond($0, end) } ?? (purchase != nil && hasAccess)
       if isOther { differences.append(.expiresAt) }
     }
     if let bought = row.claim.purchasedAt, let purchase {

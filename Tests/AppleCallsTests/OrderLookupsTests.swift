@@ -53,7 +53,7 @@ struct OrderLookupsTests {
   private func find(_ apps: [Publisher.App]) async throws -> OrderReply {
     let calls = AwaitedCalls(
       AwaitedCalls.Dependencies(
-        takeCall: { [apple] in try apple.take($0) }, pause: { [apple] in try apple.pause($0, $1, $2) },
+        takeCall: { [apple] place, _ in try apple.take(place) }, pause: { [apple] in try apple.pause($0, $1, $2) },
         budgetScale: 0.5, now: { Self.now }), [.orderLookup], metrics, Log(level: .error, [:]))
     let lookups = OrderLookups(calls, try TestAuthority().verifier()) { [apple] id, app throws(AppStoreAPIError) in
       #expect(id == "M1")

@@ -83,7 +83,11 @@ struct PurchaseLookupsTests {
   private func ask(_ purchase: Purchase? = nil) async throws -> PurchaseReply {
     let calls = AwaitedCalls(
       AwaitedCalls.Dependencies(
-        takeCall: { [apple] in try apple.take($0) }, pause: { [apple] in try apple.pause($0, $1, $2) },
+        takeCall: { [apple] place, urgency in
+          // Customers wait for the jobs that share the budget.
+          #expect(urgency == .later)
+          return try apple.take(place)
+        }, pause: { [apple] in try apple.pause($0, $1, $2) },
         budgetScale: 0.5, now: { Self.now }), [.subscriptionStatuses, .transactionInfo], metrics,
       Log(level: .error, [:]))
     let lookups = PurchaseLookups(

@@ -101,6 +101,18 @@ struct ImportFileTests {
     }
   }
 
+  /// Each of them becomes a line of the report. A file of line feeds would make one of gigabytes.
+  @Test func `the rows that are left out have a limit, too`() {
+    func problems(_ count: Int) -> [String] {
+      let text = "customer_id,transaction_id\n" + String(repeating: "x\n", count: count)
+      let file = ImportFile(
+        preset: .plain, verifier: Signatures(), limits: ImportFile.Limits(rows: 2), read: lines(Array(text.utf8)))
+      return file.problems.map { "\($0.line) \($0.cause)" }
+    }
+    #expect(problems(2).count == 2)
+    #expect(problems(5) == ["4 is the first one behind 2 rows that are left out"])
+  }
+
   @Test func `a file's rows have a limit in memory`() {
     func file(_ limit: Int, _ head: String, _ line: (Int) -> String, _ preset: ImportPreset) -> ImportFile {
       let text = head + "\n" + (1...20).map { line($0) + "\n" }.joined()

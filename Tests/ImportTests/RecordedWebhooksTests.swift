@@ -11,7 +11,7 @@ struct RecordedWebhooksTests {
 
   private func read(_ preset: WebhookPreset, _ lines: [String]) -> RecordedWebhooks {
     var left = lines[...]
-    return RecordedWebhooks(preset, now: now) { left.popFirst().map { Array($0.utf8) } }
+    return RecordedWebhooks(preset, now: now) { () throws(ImportProblem) in left.popFirst().map { Array($0.utf8) } }
   }
 
   /// Each row as `line customer transaction end`.

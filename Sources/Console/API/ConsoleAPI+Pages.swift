@@ -38,7 +38,8 @@ extension ConsoleAPI {
     let held = try await found
     guard held.isKnown else { return nil }
     let renewing = held.purchases.filter { $0.presentRenewal?.willRenew == true }
-    let renewals = try await ConsoleEvidence.renewals(of: renewing.map(\.key), postgres)
+    // A price that cannot be read in time is left out. The page goes on without it.
+    let renewals = (try? await ConsoleEvidence.renewals(of: renewing.map(\.key), postgres)) ?? [:]
     let last = try await sandbox
     return CustomerPage(
       view: reader.view, customer: key, email: try await record?.email,

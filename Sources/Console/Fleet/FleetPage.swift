@@ -30,7 +30,7 @@ struct FleetPage {
   /// The page asks about the budgets of so many apps at most.
   static let mostApps = 200
   /// With `?live=1` a browser loads the page again after so many seconds.
-  static let seconds = 5
+  static let seconds = LiveRegion.alarms.seconds
 
   /// Whether a person may see hosts and versions.
   static func showsProcesses(to person: ConsolePerson) -> Bool {

@@ -88,8 +88,8 @@ struct PurchaseReplyPage {
         difference.rows.map { [.text($0.name), cell($0.now), cell($0.after)] }),
       .p(
         .text(
-          "Nothing has changed yet. Apply it, and a worker asks Apple again within some seconds, and commits what Apple "
-            + "says then.")), form("Apply it"), .p(.text(ActionPreview.noteOfAccess), class: "none"),
+          "Nothing has changed yet. Apply it, and a worker asks Apple again within some seconds, and commits what "
+            + "Apple says then.")), form("Apply it"), .p(.text(ActionPreview.noteOfAccess), class: "none"),
     ]
   }
 

@@ -98,7 +98,7 @@ struct LifePage {
   var refusal: String?
 
   /// With `live=1`, a browser without JavaScript loads the page again after so many seconds.
-  static let seconds = 3
+  static let seconds = LiveRegion.life.seconds
 
   static func address(_ key: PurchaseKey, _ customer: CustomerId, isLive: Bool, _ view: ConsoleView) -> Link {
     view.link(

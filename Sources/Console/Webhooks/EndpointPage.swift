@@ -55,7 +55,7 @@ struct EndpointPage {
             .div, [.class(state.isGood && endpoint.isKnown ? "verdict yes" : "verdict no")],
             [.element(.h2, [], verdict), facts, buttons])), recovery,
         view.region(.hours, EndpointPicture(hours: hours).html), log,
-        .answers(attempts.entries.map(\.attempt), view) { "to \($0.eventId)" },
+        view.region(.answers, .answers(attempts.entries.map(\.attempt), view) { "to \($0.eventId)" }),
       ])
   }
 

@@ -36,7 +36,7 @@ public struct RecordedWebhooks: Sendable {
   /// - Parameters:
   ///   - now: when they are read, in milliseconds since 1970.
   ///   - read: reads the next line without its line feed; `nil` at the end.
-  public init(_ preset: WebhookPreset, now: Int64, read: @escaping () -> [UInt8]?) {
+  public init(_ preset: WebhookPreset, now: Int64, read: @escaping () throws(ImportProblem) -> [UInt8]?) {
     var lines = ImportLines(read)
     var bodies: [(line: Int, time: Int64, body: Body)] = []
     var latest = Int64.min

@@ -131,6 +131,7 @@ public final class EventOutlet {
       case .told: break
       // A late event stays in the outbox, and the next sweep finds it.
       case .waits where isLate: continue
+      // One that waits stays in the outbox, if its commit has put it there; then the sweep counts it once more.
       case .waits, .kept:
         onKept(event)
         // A commit in shadow mode writes no row of the outbox. A late event may be older than the mode.

@@ -5,7 +5,8 @@ import Ledger
 package import Postgres
 
 /// Writes the report of an import: a line for each row of the file. The ledger has the results, so that nobody holds
-/// all of them in memory. The same file and the same ledger give the same report, whichever run writes it.
+/// all of them in memory. The same file and the same ledger give the same lines at the same time, whichever run writes
+/// them.
 @LoopActor
 package struct ImportReportWriting {
   /// Rows that are read at once.

@@ -52,11 +52,18 @@ struct VendorFileOptions: Equatable {
   /// - Parameter offers: the publisher's; `nil` if nobody gives the file's grants.
   /// - Throws: ``Unreadable``.
   func read(_ verifier: ImportEvidence, offers: OfferCatalog? = nil) throws -> ImportFile {
+    try reading { ImportFile(preset: preset, verifier: verifier, offers: offers, read: $0) }
+  }
+
+  /// Reads the file line by line.
+  ///
+  /// - Parameter body: gets the next line, or `nil` at the end. A line that is too long is a problem of the file.
+  /// - Throws: ``Unreadable``.
+  func reading<Result>(_ body: (@escaping () throws(ImportProblem) -> [UInt8]?) -> Result) throws -> Result {
     guard let input = LineInput(file: file) else {
       throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
     }
-    let found = ImportFile(preset: preset, verifier: verifier, offers: offers) {
-      () throws(ImportProblem) -> [UInt8]? in
+    let found = body { () throws(ImportProblem) -> [UInt8]? in
       if let line = input.next() { return line }
       if let long = input.tooLong { throw long.problem }
       return nil
@@ -64,19 +71,6 @@ struct VendorFileOptions: Equatable {
     if let failure = input.failure, input.tooLong == nil {
       throw Unreadable(description: "cannot read \(file): \(failure)")
     }
-    return found
-  }
-
-  /// Reads the file line by line.
-  ///
-  /// - Parameter body: gets the next line, or `nil` at the end.
-  /// - Throws: ``Unreadable``.
-  func reading<Result>(_ body: (@escaping () -> [UInt8]?) -> Result) throws -> Result {
-    guard let input = LineInput(file: file) else {
-      throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
-    }
-    let found = body { input.next() }
-    if let failure = input.failure { throw Unreadable(description: "cannot read \(file): \(failure)") }
     return found
   }
 }

@@ -38,6 +38,9 @@ struct ShadowCommand {
         self.init(file.rows, file.problems)
       case .webhooks(let preset):
         let recorded = try options.file.reading { RecordedWebhooks(preset, now: unixMilliseconds(), read: $0) }
+        if recorded.rows.isEmpty, recorded.ignored > 0 {
+          complain("none of \(recorded.ignored) bodies says something about a purchase; is --from right?")
+        }
         self.init(recorded.rows, recorded.problems)
       }
     }
