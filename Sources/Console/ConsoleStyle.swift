@@ -23,7 +23,7 @@ enum ConsoleStyle {
     .find { display: flex; gap: .5rem; flex: 1 1 20rem; max-width: 42rem; }
     .who { display: flex; gap: .6rem; align-items: center; margin-left: auto; }
     .name { font-weight: 550; } .role, .none { color: var(--soft); }
-    nav { display: flex; flex-wrap: wrap; gap: .15rem 1.1rem; flex-basis: 100%; font-size: .92rem; }
+    nav { display: flex; flex-wrap: wrap; gap: .15rem .85rem; flex-basis: 100%; font-size: .9rem; }
     nav a { color: var(--soft); text-decoration: none; padding: .1rem 0; border-bottom: 2px solid transparent; }
     nav a:hover { color: var(--ink); }
     nav a[aria-current] { color: var(--ink); border-bottom-color: var(--accent); font-weight: 550; }

@@ -134,8 +134,8 @@ struct ConsoleOpenIDTests {
       }
       #expect(
         entries == [
-          #"console.signedIn operator:ada@example.com {"role":"support","with":"openId"}"#,
-          #"console.signedIn operator:op@example.com {"role":"operator","with":"openId"}"#,
+          #"console.signedIn operator:ada@example.com {"role":"support","with":"openId","address":"127.0.0.1"}"#,
+          #"console.signedIn operator:op@example.com {"role":"operator","with":"openId","address":"127.0.0.1"}"#,
         ])
       #expect(try await fleet.metric("console-1", Self.signIns("signedIn")) == 2)
     }
