@@ -1,4 +1,5 @@
 """Lets a real browser walk through the console of a running system, and checks what it shows."""
+import json
 import os
 import shutil
 import subprocess
@@ -27,7 +28,7 @@ SHOWN = "4711"
 SHOWN_TRANSACTIONS = ("1010000000054011", "1030000000054012")
 # A customer wants the money for it back.
 REFUND = "2000000000054021"
-# Apple refunds it, and no notification says so.
+# Apple refunds it when the walk says so, and posts no notification.
 ASKED = "2000000000054031"
 
 
@@ -76,7 +77,6 @@ def fill(configuration):
     simulate(configuration, "POST", f"lives/{REFUND}/request-refund")
     simulate(configuration, "PUT", f"lives/{ASKED}", '{"periodSeconds": 3600, "notify": []}')
     buy(configuration, CUSTOMER, ASKED, "asked")
-    simulate(configuration, "POST", f"lives/{ASKED}/refund")
     wait_until("Apple asks about the refund",
                lambda: ask(configuration, "GET", "/refund-requests")["refundRequests"], SECONDS)
 
@@ -88,11 +88,15 @@ def make_endpoint(configuration):
     })["id"]
 
 
+def simulation(configuration, method, path, body=""):
+    """The command that tells the simulator something."""
+    return ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--cacert", configuration.tls_authority,
+            "--request", method, "--data", body, f"https://{configuration.listen['simulator']}/simulator/{path}"]
+
+
 def simulate(configuration, method, path, body=""):
     """Tells the simulator something. It speaks HTTP/2 only."""
-    command = ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--cacert", configuration.tls_authority,
-               "--request", method, "--data", body, f"https://{configuration.listen['simulator']}/simulator/{path}"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(simulation(configuration, method, path, body), check=False, capture_output=True, text=True)
     if done.returncode:
         raise Failure(f"{method} /simulator/{path} failed: {done.stderr.strip()}")
 
@@ -115,7 +119,9 @@ def walk(configuration, endpoint):
         "CONSOLE_VIEWER": VIEWER, "CONSOLE_PASSWORD": configuration.console_password,
         "CUSTOMER_PATH": f"/customers/{PUBLISHER}/{CUSTOMER}", "SHOWN_PATH": f"/customers/{PUBLISHER}/{SHOWN}",
         "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}",
-        "ASKED_PATH": f"/purchases/{PUBLISHER}/Production/{ASKED}", "PYTHONDONTWRITEBYTECODE": "1"}
+        "ASKED_PATH": f"/purchases/{PUBLISHER}/Production/{ASKED}",
+        "REFUND_OF_ASKED": json.dumps([str(word) for word in simulation(
+            configuration, "POST", f"lives/{ASKED}/refund")]), "PYTHONDONTWRITEBYTECODE": "1"}
     print(f"Walking through the console; pictures go to {shown(PICTURES)} …", flush=True)
     mistakes = []
     for what, command in (
