@@ -94,13 +94,7 @@ struct ShadowTests {
     try await RunningFleet.with(Self.roles, overrides: overrides, hasDoors: false, prepare: Self.show) { fleet in
       fleet.mayRepair = true
       fleet.webhookStatus = { _ in 500 }
-      let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
-      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
-      let channel = try await connection.openChannel()
-      try await fleet.topology.declareEvents(for: "billing", on: channel)
-      let full: [String: AMQPValue] = ["x-queue-type": "classic", "x-max-length": 0, "x-overflow": "reject-publish"]
-      try await channel.declareQueue(queue, arguments: full)
-      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+      let queue = try await FullQueue(of: "billing", in: fleet)
 
       #expect(try await fleet.register("1000000000001", id: "owed").status == 202)
       #expect(try await fleet.finished(["owed"]).map(\.synchronizationId) == ["owed"])
@@ -119,14 +113,7 @@ struct ShadowTests {
 
       let before = fleet.webhooks.all.count
       fleet.webhookStatus = { _ in 200 }
-      try await channel.deleteQueue(queue)
-      try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
-      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
-      let billing = Mailbox<String>(of: "events of the replaced queue")
-      try await channel.consume(queue, tag: "billing") { delivery in
-        channel.acknowledge(delivery)
-        if let id = RunningFleet.synchronizationId(of: delivery) { billing.put(id) }
-      }
+      let billing = try await queue.replace()
       try fleet.changePublisher { $0.replacing("\"mode\": \"shadow\"", with: "\"mode\": \"live\"") }
       try await fleet.reloaded(Self.roles, times: 2)
       #expect(try await fleet.putCustomer(8).status == 201)
@@ -143,8 +130,7 @@ struct ShadowTests {
       _ = try await fleet.webhooks.wait("the skipped one") {
         $0.dropFirst(before).contains { $0.told?.synchronizationId == "owed" }
       }
-      try await channel.deleteQueue(queue)
-      await connection.close()
+      try await queue.close()
     }
   }
 

@@ -63,13 +63,7 @@ struct SubscriberTests {
       ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing"]
     ) { fleet in
       fleet.mayRepair = true
-      let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
-      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
-      let channel = try await connection.openChannel()
-      try await fleet.topology.declareEvents(for: "billing", on: channel)
-      let full: [String: AMQPValue] = ["x-queue-type": "classic", "x-max-length": 0, "x-overflow": "reject-publish"]
-      try await channel.declareQueue(queue, arguments: full)
-      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+      let queue = try await FullQueue(of: "billing", in: fleet)
 
       let ids = (0..<5).map { "full-\($0)" }
       for (number, id) in ids.enumerated() {
@@ -86,19 +80,11 @@ struct SubscriberTests {
       let events = try await fleet.command(["subscribers", "--events", "billing"])
       #expect(events.contains("\"topic\":\"inappPurchaseSyncResult\""), "\(events)")
 
-      try await channel.deleteQueue(queue)
-      try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
-      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
-      let mailbox = Mailbox<String>(of: "events of the replaced queue")
-      try await channel.consume(queue, tag: "billing") { delivery in
-        channel.acknowledge(delivery)
-        if let id = RunningFleet.synchronizationId(of: delivery) { mailbox.put(id) }
-      }
+      let mailbox = try await queue.replace()
       try await mailbox.wait { Set($0).isSuperset(of: ids) }
       try await eventually("nothing is owed") { try await fleet.count("owed_events") == 0 }
       #expect(try await fleet.command(["subscribers"]) == "")
-      try await channel.deleteQueue(queue)
-      await connection.close()
+      try await queue.close()
     }
   }
 }

@@ -76,6 +76,15 @@ extension HTTPServer {
     places.enter(phase, record.id, now: now)
   }
 
+  /// Takes back what a request held.
+  func complete(_ exchange: Exchange) {
+    drop(exchange)
+    unreadAnswers.end(exchange.record.id)
+    endStream(of: exchange)
+    enter(.idle, exchange.record)
+    exchange.record.held = nil
+  }
+
   /// Asks a listed proxy for the client, and counts the request for it.
   ///
   /// - Returns: whether the client has not too many requests in flight.

@@ -189,21 +189,11 @@ public final class HTTPServer {
 
   // MARK: One request
 
-  /// Takes back what a request held.
-  func complete(_ exchange: Exchange) {
-    drop(exchange)
-    unreadAnswers.end(exchange.record.id)
-    endStream(of: exchange)
-    enter(.idle, exchange.record)
-    exchange.record.held = nil
-  }
-
   /// Takes the head of a request.
   ///
   /// If it makes an answer at this point, before the body, libmicrohttpd closes the connection after it.
   fileprivate func begin(_ exchange: Exchange, _ method: String) -> MHD_Result {
     exchange.readHead(method: method)
-    exchange.record.exchange = exchange
     let framing = BodyFraming(exchange.headers)
     let large = method == "POST" ? configuration.largeBody(exchange.rawPath) : nil
     exchange.room = large?.room

@@ -13,10 +13,10 @@ final class ServerConnection {
   var calls = 0
   /// Whether the last request runs or its answer is on its way.
   private(set) var isAnswering = false
-  /// The request whose head has arrived, until it is answered.
-  weak var exchange: Exchange?
   /// The request that libmicrohttpd has, from its first line to its end.
   var held: Exchange?
+  /// The same, once its head has arrived.
+  var exchange: Exchange? { held?.isBegun == true ? held : nil }
   /// Whether the server has cut the connection. libmicrohttpd only has to notice it.
   private(set) var isCut = false
 
