@@ -31,6 +31,7 @@ final class WorkerMetrics {
   let covered: Counter
   let redeliveries: Counter
   let commits: Histogram
+  let commitWait: Histogram
   let commitFailures: Counter
   let outbox: Counter
 
@@ -89,6 +90,9 @@ final class WorkerMetrics {
     commits = metrics.histogram(
       "countersign_commit_synchronizations", "Synchronizations that one commit of the ledger finalizes.",
       buckets: [1, 2, 5, 10, 25, 50, 100, 200])
+    commitWait = metrics.histogram(
+      "countersign_commit_wait_seconds", "Time from a result until its commit begins.", labels: ["work"],
+      known: [["awaited"], ["background"]])
     commitFailures = metrics.counter(
       "countersign_commit_failures_total", "Failed commits of the ledger.")
     outbox = metrics.counter(

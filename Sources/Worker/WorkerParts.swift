@@ -112,6 +112,7 @@ extension Commits.Settings {
         metrics.commitFailures.count()
         context.log.ledgerFailure("a commit failed", error)
       },
-      onCommit: { metrics.commits.observe(Double($0)) })
+      onCommit: { metrics.commits.observe(Double($0)) },
+      onBegin: { metrics.commitWait.observe($0, $1 ? "background" : "awaited") })
   }
 }

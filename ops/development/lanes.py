@@ -43,19 +43,26 @@ def record(name, parts):
     (FOLDER / f"{name}.json").write_text(json.dumps(found))
 
 
-def run_lanes(names, parts):
-    """Runs lanes side by side. Raises a failure when one fails, after all have ended: what it printed comes last."""
-    lanes = []
+def run_lanes(names, parts, at_once):
+    """Runs lanes in their order, so many side by side; the next one begins when one has ended.
+
+    Raises a failure when one fails: no other begins then, and what it printed comes last, after those beside it have
+    ended.
+    """
+    lanes, running, waiting = [], [], list(names)
     Processes.handle_signals(Processes.interrupted)
+    print(f"Running {', '.join(names)}, {at_once} at a time …", flush=True)
     try:
-        lanes = [Lane(name) for name in names]
-        print(f"Running side by side: {', '.join(names)} …", flush=True)
-        running = list(lanes)
-        while running:
+        while running or waiting:
+            while waiting and len(running) < at_once:
+                lanes.append(Lane(waiting.pop(0)))
+                running.append(lanes[-1])
             for lane in [lane for lane in running if lane.popen.poll() is not None]:
                 running.remove(lane)
                 if lane.popen.returncode == 0:
                     lane.show()
+                else:
+                    waiting.clear()
             time.sleep(0.1)
     except (Stopped, KeyboardInterrupt):
         for lane in lanes:

@@ -165,7 +165,7 @@ def test(arguments, parts):
         with parts.part("compiling"):
             build("--build-tests")
         with parts.part("the tests"):
-            run_lanes(KINDS, parts)
+            run_lanes(KINDS, parts, at_once=len(KINDS))
         return 0
     of_a_set, arguments = with_servers(arguments, parts)
     if "--tls" in arguments:
@@ -223,8 +223,7 @@ def test(arguments, parts):
     if is_whole:
         # Tests wait for each other, for restarts and for pauses more than for the processor.
         with parts.part("the tests"):
-            for lanes in LANES:
-                run_lanes(lanes, parts)
+            run_lanes(LANES, parts, at_once=2)
         return 0
     if only_documents:
         with parts.part("the commands of the documents"):
@@ -249,9 +248,10 @@ def test(arguments, parts):
 UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
 INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", *AT_ONCE])
 FLEET_TESTS = ("FleetTests", ["--filter", "FleetTests[.]"])
-# What runs side by side. Four fleets of seven processes are enough for two cores; the tests that break servers have one
-# fleet at a time beside them. The rows of faults wait for servers that start more than for the processor.
-LANES = (("strangers", "layers"), ("fleets", "outages"), ("faults-1", "faults-2"))
+# Two run side by side. What ends soon comes first, then the longest, so that both end at about the same time. Four
+# fleets of seven processes are enough for two cores; the tests that break servers have one fleet at a time. The rows of
+# faults wait for servers that start more than for the processor.
+LANES = ("strangers", "layers", "faults-1", "fleets", "outages", "faults-2")
 # What `ops/test --servers all` runs side by side: some tests of each kind, on other servers than the usual ones.
 KINDS = {
     "tls": "AMQPTLSTests|RedisTLSTests|PostgresTLSTests|TopologyTests|CommitsTests|PurchaseTests"
@@ -279,7 +279,7 @@ def test_lane(name, parts):
         "faults-1": [rows], "faults-2": [rows],
     }.get(name)
     if not runs:
-        raise Failure(f"--lane takes one of {', '.join([*sum(LANES, ()), *KINDS])}")
+        raise Failure(f"--lane takes one of {', '.join([*LANES, *KINDS])}")
     if name.startswith("faults-"):
         # The tests read it: one share of the rows.
         os.environ["COUNTERSIGN_TEST_ROWS"] = f"{name.removeprefix('faults-')}/2"

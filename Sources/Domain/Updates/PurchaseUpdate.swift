@@ -19,6 +19,9 @@ public struct PurchaseUpdate: Sendable {
     case notification(uuid: NotificationUUID, reason: LifeCycleReason?)
     /// A timer was due, and Apple was asked, or could not be.
     case timer(Answer)
+
+    /// Whether a timer asked for them, and so nobody waits.
+    public var isTimer: Bool { if case .timer = self { true } else { false } }
   }
 
   /// What became of a look.

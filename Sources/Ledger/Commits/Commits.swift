@@ -6,7 +6,7 @@ public import Postgres
 /// The commits that finalize synchronizations: what waits when a connection is free goes into one transaction
 /// (decision 0022).
 ///
-/// If more waits than one commit takes, the publishers take turns.
+/// Work that somebody waits for goes before background work, and the publishers take turns (``CommitTurns``).
 ///
 /// A commit may run again after any failure: a synchronization finalizes once, because it is a key of the ledger.
 @LoopActor
@@ -22,8 +22,7 @@ public final class Commits {
 
   private let postgres: PostgresClient
   private let settings: Settings
-  private var waiting = TurnQueue<Int64, Entry>()
-  private var running = 0
+  private var waiting: CommitTurns<Entry>
   private lazy var startLater = EndOfTurn { [weak self] in self?.startBatches() }
   private var knownChains: Set<[UInt8]> = []
   private var subscriptionIds: [Int64] = []
@@ -43,24 +42,30 @@ public final class Commits {
     public var onFailure: @LoopActor (any Error) -> Void
     /// The commit calls this with the number of its finalizations.
     public var onCommit: @LoopActor (Int) -> Void
+    /// The commit calls this for each finalization that begins: the seconds that it waited, and whether nobody waits.
+    public var onBegin: @LoopActor (Double, Bool) -> Void
 
     /// Creates settings.
     public init(
       connections: Int, now: @escaping @LoopActor () -> Int64,
       audience: @escaping @LoopActor () -> EventAudience = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
-      onCommit: @escaping @LoopActor (Int) -> Void = { _ in }
+      onCommit: @escaping @LoopActor (Int) -> Void = { _ in },
+      onBegin: @escaping @LoopActor (Double, Bool) -> Void = { _, _ in }
     ) {
       self.connections = connections
       self.now = now
       self.audience = audience
       self.onFailure = onFailure
       self.onCommit = onCommit
+      self.onBegin = onBegin
     }
   }
 
   private struct Entry {
     let work: Work
+    /// When it came, by the monotonic clock in nanoseconds.
+    let since = monotonicNanoseconds()
     var tries = 0
 
     var publisherId: Int64 {
@@ -68,6 +73,15 @@ public final class Commits {
       case .finalize(let request, _): request.job.publisherId
       case .apply(let update, _): update.key.publisherId
       case .postpone(let waiting, _): waiting.job.publisherId
+      }
+    }
+
+    /// Whether nobody waits for it: jobs in bulk, and looks of timers.
+    var isBackground: Bool {
+      switch work {
+      case .finalize(let request, _): request.job.lane == .bulk
+      case .apply(let update, _): update.source.isTimer
+      case .postpone(let waiting, _): waiting.job.lane == .bulk
       }
     }
 
@@ -93,6 +107,7 @@ public final class Commits {
   public init(_ postgres: PostgresClient, _ settings: Settings) {
     self.postgres = postgres
     self.settings = settings
+    waiting = CommitTurns(mostAtOnce: settings.mostAtOnce, connections: settings.connections)
   }
 
   /// Finalizes a synchronization; returns after the commit.
@@ -147,7 +162,7 @@ public final class Commits {
   private func add(_ work: Work) {
     let entry = Entry(work: work)
     guard !isStopped else { return entry.end(throwing: CancellationError()) }
-    waiting.append(entry, of: entry.publisherId)
+    waiting.append(entry, of: entry.publisherId, isBackground: entry.isBackground)
     startLater.plan()
   }
 
@@ -168,19 +183,21 @@ public final class Commits {
   /// Lets every waiting finalization fail. Their jobs go back to the broker.
   public func stop() {
     isStopped = true
-    for entry in waiting.takeNext(waiting.count) { entry.end(throwing: CancellationError()) }
+    for entry in waiting.takeAll() { entry.end(throwing: CancellationError()) }
   }
   private var isStopped = false
 
   // MARK: Batches
 
   private func startBatches() {
-    while running < settings.connections, !waiting.isEmpty {
-      let batch = waiting.takeNext(settings.mostAtOnce)
-      running += 1
+    while let batch = waiting.next() {
+      let now = monotonicNanoseconds()
+      for entry in batch.elements {
+        settings.onBegin(Double(now - min(now, entry.since)) / 1_000_000_000, batch.isBackground)
+      }
       Task.immediate { @LoopActor in
-        await run(batch)
-        running -= 1
+        await run(batch.elements)
+        waiting.end(batch)
         startBatches()
       }
     }

@@ -54,6 +54,10 @@ DASHBOARD = Dashboard(
                   "Grows with the load. 1 under load: the ledger has more connections than it needs.", [
                       Query(rate("countersign_commit_synchronizations_sum") + " / "
                             + rate("countersign_commit_synchronizations_count"), "mean")]),
+            Panel("Time until a commit begins, 99 of 100",
+                  "`background` (bulk, timers) may wait for seconds: it yields. If `awaited` grows, the ledger is slow.", [
+                      Query(quantile(0.99, "countersign_commit_wait_seconds", "work"), "{{work}}")], unit="s",
+                  runbook="ledger-away"),
             Panel("Events published a second",
                   "0 while registrations are accepted: nothing is finalized. `late` were found in the outbox, "
                   "because the worker died or the broker did not confirm.", [
