@@ -20,7 +20,7 @@ struct CommitTurnsTests {
     var turns = turns()
     append(["b1", "b2", "b3", "b4", "b5"], true, to: &turns)
     let first = try #require(next(&turns))
-    #expect(first.elements == ["b1", "b2"])
+    #expect(first.elements == ["b1", "b2", "b3", "b4"])
     #expect(first.isBackground)
     #expect(next(&turns)?.elements == nil)
     append(["a1"], false, to: &turns)
@@ -29,8 +29,8 @@ struct CommitTurnsTests {
     #expect(!second.isBackground)
     turns.end(first)
     let third = try #require(next(&turns))
-    #expect(third.elements == ["b3", "b4"])
-    #expect(turns.count == 1)
+    #expect(third.elements == ["b5"])
+    #expect(turns.count == 0)
   }
 
   @Test func `work that somebody waits for goes first and takes every connection`() throws {
@@ -72,7 +72,7 @@ struct CommitTurnsTests {
     append(["A1"], of: 2, false, to: &turns)
     #expect(next(&turns)?.elements == ["a1", "A1", "a2", "a3"])
     #expect(next(&turns)?.elements == ["a4", "a5"])
-    #expect(next(&turns)?.elements == ["b1", "B1"])
+    #expect(next(&turns)?.elements == ["b1", "B1", "b2", "b3"])
   }
 
   @Test func `what waits comes out at a stop`() {

@@ -20,7 +20,7 @@ public struct PurchaseUpdate: Sendable {
     /// A timer was due, and Apple was asked, or could not be.
     case timer(Answer)
 
-    /// Whether a timer asked for them, and so nobody waits.
+    /// Whether a timer asked for the news, and so nobody waits.
     public var isTimer: Bool { if case .timer = self { true } else { false } }
   }
 

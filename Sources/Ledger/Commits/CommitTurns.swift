@@ -2,9 +2,10 @@ import Domain
 
 /// What waits for a commit, and what goes into the next one.
 ///
-/// For example, 5,000 rows of an import wait, and both connections are free. One commit takes 100 of them. A purchase
-/// that comes a moment later takes the other connection at once: background work never holds the last one, and never
-/// goes before work that somebody waits for, except for one commit in five, so that it does not starve.
+/// For example, 5,000 rows of an import wait, and both connections are free. One commit takes 200 of them. A purchase
+/// that comes a moment later takes the other connection at once: background work never holds the last one, unless there
+/// is only one. It never goes before work that somebody waits for, except for one commit in five, so that it does not
+/// starve.
 ///
 /// Within each of the two kinds, the publishers take turns.
 struct CommitTurns<Element> {
@@ -57,8 +58,7 @@ struct CommitTurns<Element> {
     }
     runningInBackground += 1
     passes = 0
-    // Half of what a commit may take: a commit that somebody waits for may come, and share the server with it.
-    return Batch(elements: background.takeNext(max(1, mostAtOnce / 2)), isBackground: true)
+    return Batch(elements: background.takeNext(mostAtOnce), isBackground: true)
   }
 
   /// Notes that the commit of a batch has ended.
