@@ -24,4 +24,7 @@ extension PostgresError {
     default: false
     }
   }
+
+  /// Whether somebody else held a row for longer than the endpoint's `lockTimeout`.
+  var isLockTimeout: Bool { code == .server(sqlState: "55P03") }
 }

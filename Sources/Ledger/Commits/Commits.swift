@@ -162,8 +162,12 @@ public final class Commits {
   private func add(_ work: Work) {
     let entry = Entry(work: work)
     guard !isStopped else { return entry.end(throwing: CancellationError()) }
-    waiting.append(entry, of: entry.publisherId, isBackground: entry.isBackground)
+    line(entry)
     startLater.plan()
+  }
+
+  private func line(_ entry: Entry) {
+    waiting.append(entry, of: entry.publisherId, isBackground: entry.isBackground)
   }
 
   /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.
@@ -237,7 +241,10 @@ public final class Commits {
         return fail(batch, error)
       }
       return isStopped ? fail(batch, CancellationError()) : await run(batch)
-    case .conflict, .mistake: break
+    case .locked where batch.count == 1:
+      // Others must not wait for it.
+      return isStopped ? fail(batch, CancellationError()) : batch.forEach(line)
+    case .conflict, .locked, .mistake: break
     }
     // One of them makes the commit fail. The halves commit alone.
     guard batch.count > 1 else { return fail(batch, error) }
@@ -354,12 +361,15 @@ enum CommitFailure {
   case conflict
   /// The ledger is away or busy. Whether the commit took effect is unknown.
   case passing
+  /// Somebody else holds a row of the batch for long, for example an erasure. Nothing took effect.
+  case locked
   /// Something in the batch cannot be committed.
   case mistake
 
   init(_ error: any Error) {
     switch error {
     case let error as PostgresError where error.isConflict: self = .conflict
+    case let error as PostgresError where error.isLockTimeout: self = .locked
     case let error as PostgresError where error.advice != .ourMistake: self = .passing
     default: self = .mistake
     }

@@ -6,6 +6,7 @@ import JSON
 import Ledger
 import Postgres
 import ServerSupport
+import TestSupport
 import Testing
 
 /// Commits of several workers about the same purchases and customers at the same time.
@@ -183,6 +184,35 @@ struct CommitPauseTests {
       try await servers.resume(.postgres)
       #expect(try await done.value.allSatisfy { $0.version == 1 })
       #expect(try await lab.number("SELECT count(*) FROM synchronizations") == 51)
+    }
+  }
+
+  /// An erasure of very many purchases, or a person with psql, may hold a customer's row for long.
+  @Test func `a customer's locked row holds up no other customer's commit`() async throws {
+    try await CommitLab.with(workers: 2) { lab in
+      let alive = PostgresQuery(PostgresStatement("test: alive", "SELECT 1"))
+      let locked = try await lab.clients[1].transaction { transaction in
+        _ = try await transaction.query([
+          PostgresQuery(
+            PostgresStatement(
+              "test: hold", "INSERT INTO customers (publisher_id, id, is_registered) VALUES (7, 'me', false)"))
+        ])
+        let requests = try ["me", "you", "he"].map { customer in
+          try CommitLab.request("s-" + customer, customer, "1" + customer, of: "1" + customer)
+        }
+        let commits = requests.map { request in
+          Task { @LoopActor in try await lab.workers[0].finalize(request) }
+        }
+        // The transaction that holds the row must not stand still for long.
+        try await eventually("the others have committed") {
+          _ = try await transaction.query([alive])
+          return try await lab.number("SELECT count(*) FROM synchronizations") == 2
+        }
+        for commit in commits.dropFirst() { #expect(try await commit.value.version == 1) }
+        return commits[0]
+      }
+      #expect(try await locked.value.version == 1)
+      #expect(lab.failures.all.contains { ($0 as? PostgresError)?.code == .server(sqlState: "55P03") })
     }
   }
 }
