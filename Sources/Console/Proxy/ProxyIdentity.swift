@@ -42,6 +42,21 @@ struct ProxyIdentity: Sendable, Equatable {
     static let labels = ["unlisted", "noName", "twice", "unusable", "noRole"]
   }
 
+  /// The claims that lines of the file of roles can name: `user`, and `groups`.
+  var claims: OpenIDClaims {
+    OpenIDClaims(members: ["user".exact: .string(name), "groups".exact: .array(groups.map { .string($0) })])
+  }
+
+  /// What the person may do, by the first line that fits.
+  func person(_ roles: OpenIDRoles) throws(Refusal) -> ConsolePerson {
+    guard let role = roles.role(for: claims) else { throw .noRole(name) }
+    return ConsolePerson(
+      name: name, role: role.role, publishers: role.publishers,
+      lineSHA256: Hex.encode(SHA256.hash(Array("proxy \(role.line)".utf8))))
+  }
+}
+
+extension ProxyIdentity {
   /// Reads who somebody is.
   init(_ request: HTTPServerRequest, _ settings: ProxySignInSettings) throws(Refusal) {
     // The socket's peer, and not the client that a proxy names.
@@ -61,25 +76,12 @@ struct ProxyIdentity: Sendable, Equatable {
 
   /// The only value of a field; `nil` if the field is not there.
   private static func value(of field: String, _ request: HTTPServerRequest) throws(Refusal) -> String? {
-    let values = request.headers(field)
+    let values = request.values(of: field)
     guard values.count <= 1 else { throw .twice(field: field) }
     return values.first
   }
 
   private static func trimmed(_ text: Substring) -> String {
     String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-  }
-
-  /// The claims that lines of the file of roles can name: `user`, and `groups`.
-  var claims: OpenIDClaims {
-    OpenIDClaims(members: ["user".exact: .string(name), "groups".exact: .array(groups.map { .string($0) })])
-  }
-
-  /// What the person may do, by the first line that fits.
-  func person(_ roles: OpenIDRoles) throws(Refusal) -> ConsolePerson {
-    guard let role = roles.role(for: claims) else { throw .noRole(name) }
-    return ConsolePerson(
-      name: name, role: role.role, publishers: role.publishers,
-      lineSHA256: Hex.encode(SHA256.hash(Array("proxy \(role.line)".utf8))))
   }
 }

@@ -28,7 +28,7 @@ final class ProxySignIn {
       return person
     } catch {
       requests.count(error.label)
-      if error == .unlisted, !request.headers(settings.userHeader).isEmpty { tell(request.origin.peer) }
+      if error == .unlisted, !request.values(of: settings.userHeader).isEmpty { tell(request.origin.peer) }
       throw error
     }
   }

@@ -64,7 +64,7 @@ public struct HTTPServerRequest: Sendable {
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   /// Returns all values of a header field, in their order. Capitals of ASCII in the name make no difference.
-  public func headers(_ name: String) -> [String] {
+  public func values(of name: String) -> [String] {
     headers.filter { isSameField($0.name, name) }.map(\.value)
   }
 
