@@ -247,9 +247,9 @@ let package = Package(
     tests(
       "ConsoleTests",
       [
-        "AMQP", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport",
-        "EventLoop", "Formats", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
-        "RoleSupport", "Service", "TestSupport",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain",
+        "DomainSupport", "EventLoop", "Formats", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),

@@ -39,10 +39,11 @@ public final class Console: Role {
     let verifier = SignedDataVerifier(roots: try .named(settings.appStore.rootFiles) ?? .apple)
     let signIn = try SignIn(context, people, sessions, ledger.postgres)
     let provider = people.openID.map { OpenIDProvider($0, context.log) }
+    let metrics = ConsoleMetrics(context.metrics)
     let api = ConsoleAPI(
-      context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) }, ledger.postgres,
-      OrderLookups(appStore, asked, verifier), PurchaseLookups(appStore, asked, verifier), redis.client,
-      ConsoleMetrics(context.metrics),
+      context, health, signIn, provider.map { OpenIDSignIn(context, people, signIn, $0) },
+      settings.console.proxy.map { ProxySignIn($0, people, context.log, metrics) }, ledger.postgres,
+      OrderLookups(appStore, asked, verifier), PurchaseLookups(appStore, asked, verifier), redis.client, metrics,
       TestNotifications(settings.appStore, apple, budgets, now: context.now),
       settings.console.playsLives ? SimulatedLives(settings.appStore, apple) : nil)
     let calls = ServiceAdapter(stop: { _ in

@@ -7,6 +7,7 @@ struct ConsoleMetrics {
   let requests: Counter
   let signIns: Counter
   let openIDSignIns: Counter
+  let proxyRequests: Counter
 
   init(_ metrics: Metrics) {
     requests = metrics.counter(
@@ -18,5 +19,9 @@ struct ConsoleMetrics {
       "countersign_console_openid_sign_ins_total",
       "Attempts to sign in to the console with the provider of OpenID Connect, by result.", labels: ["result"],
       known: OpenIDSignIn.Answer.labels.map { [$0] })
+    proxyRequests = metrics.counter(
+      "countersign_console_proxy_requests_total",
+      "Requests to the console by what the proxy that signs people in says about them.", labels: ["result"],
+      known: ProxySignIn.labels.map { [$0] })
   }
 }

@@ -1,3 +1,4 @@
+import AppStore
 import Configuration
 import Domain
 import EventLoop

@@ -4,7 +4,8 @@ import Observability
 
 extension ConsoleAPI {
   func signInPage(_ request: HTTPServerRequest) -> HTTPServerResponse {
-    ConsoleAnswer.page(200, signInPage(next: request.query("next") ?? "").html)
+    if proxy != nil { return ConsoleAnswer.page(200, ProxyPage.signIn(prefix).html) }
+    return ConsoleAnswer.page(200, signInPage(next: request.query("next") ?? "").html)
   }
 
   /// The page with the ways to sign in that the configuration has.
@@ -14,6 +15,7 @@ extension ConsoleAPI {
   }
 
   func signOut(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    if proxy != nil { return ConsoleAnswer.page(200, ProxyPage.signOut(prefix).html) }
     if let token = cookie.token(of: request) { try await signIn.signOut(token) }
     return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"]).address, cookies: [cookie.header(nil)])
   }

@@ -18,6 +18,8 @@ final class ConsoleAPI {
   let signIn: SignIn
   /// `nil` if no provider is named.
   let openID: OpenIDSignIn?
+  /// `nil` if no proxy signs people in. If one does, no session counts.
+  let proxy: ProxySignIn?
   let postgres: PostgresClient
   let holdings: Holdings
   let orders: OrderLookups
@@ -48,12 +50,12 @@ final class ConsoleAPI {
 
   init(
     _ context: RoleContext, _ health: HealthEndpoints, _ signIn: SignIn, _ openID: OpenIDSignIn?,
-    _ postgres: PostgresClient, _ orders: OrderLookups, _ lookups: PurchaseLookups, _ redis: RedisClient,
-    _ metrics: ConsoleMetrics, _ tests: TestNotifications, _ lives: SimulatedLives? = nil
+    _ proxy: ProxySignIn?, _ postgres: PostgresClient, _ orders: OrderLookups, _ lookups: PurchaseLookups,
+    _ redis: RedisClient, _ metrics: ConsoleMetrics, _ tests: TestNotifications, _ lives: SimulatedLives? = nil
   ) {
     (self.tests, self.lives) = (tests, lives)
     (self.context, self.health, self.signIn, self.postgres) = (context, health, signIn, postgres)
-    (self.openID, self.orders, self.lookups) = (openID, orders, lookups)
+    (self.openID, self.proxy, self.orders, self.lookups) = (openID, proxy, orders, lookups)
     (self.metrics, self.redis) = (metrics, redis)
     let keys = context.settings.redis.prefix
     copies = CustomerCopies(redis, prefix: keys)
@@ -130,7 +132,7 @@ final class ConsoleAPI {
     case .openID: return try await beginOpenID(request)
     case .openIDReturn: return try await endOpenID(request)
     case .page(let page, let isJSON):
-      guard let person = try await person(of: request) else {
+      guard let person = try await person(of: request, isJSON: isJSON) else {
         return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))
       }
       let reader = ConsoleReader(view: view(person, request), isJSON: isJSON)
@@ -178,7 +180,19 @@ final class ConsoleAPI {
   }
 
   /// Who has the session of a request; `nil` if it has none.
-  private func person(of request: HTTPServerRequest) async throws -> ConsolePerson? {
+  ///
+  /// - Throws: `ConsoleRefusal` if a proxy signs people in, and has not said who this is; `RedisError`.
+  private func person(of request: HTTPServerRequest, isJSON: Bool = false) async throws -> ConsolePerson? {
+    if let proxy {
+      do throws(ProxyIdentity.Refusal) {
+        return try proxy.person(of: request)
+      } catch {
+        let page = ProxyPage(error, prefix)
+        throw ConsoleRefusal(
+          answer: isJSON
+            ? ConsoleAnswer.text(error.status, page.words) : ConsoleAnswer.page(error.status, page.html))
+      }
+    }
     guard let token = cookie.token(of: request) else { return nil }
     return try await signIn.person(token, isRefresh: request.isRefresh)
   }

@@ -31,7 +31,7 @@ struct OpenIDRole: Sendable, Equatable {
   }
 }
 
-/// The file of roles: who of the provider's people may do what.
+/// The file of roles: who of the provider's people, or of the proxy's, may do what.
 struct OpenIDRoles: FileLines {
   private let roles: [OpenIDRole]
   let mistakes: [String]
@@ -101,9 +101,12 @@ struct OpenIDRoles: FileLines {
     guard ConsolePerson.isName(name) else { throw .unusableName(claim: claim) }
     guard let isTaken = people.hasTaken(name) else { throw .usersUnreadable }
     if isTaken { throw .nameWithPassword(name) }
-    guard let role = roles.first(where: { $0.fits(claims) }) else { throw .noRole(name) }
+    guard let role = role(for: claims) else { throw .noRole(name) }
     return ConsolePerson(openID: name, role: role, settings)
   }
+
+  /// The first line that fits; `nil` if none does.
+  func role(for claims: OpenIDClaims) -> OpenIDRole? { roles.first { $0.fits(claims) } }
 
   /// Who has a session, as the file is now; `nil` if the line that gave the role is gone or another one.
   func person(_ name: String, _ lineSHA256: String, _ settings: OpenIDSettings) -> ConsolePerson? {

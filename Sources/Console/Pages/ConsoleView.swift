@@ -1,3 +1,4 @@
+import Configuration
 import Domain
 
 /// What every page needs to know: where it stands, who reads it, and when.
@@ -48,7 +49,7 @@ struct ConsoleView: Sendable {
 
 extension CustomerKey {
   /// The segments of the page's address.
-  var page: [String] { ["customers", "\(publisherId)", id.text] }
+  var page: [String] { ConsoleSettings.segments(of: self) }
 }
 
 extension PurchaseKey {

@@ -1,3 +1,4 @@
+import AppStore
 import Domain
 import Formats
 import JSON
@@ -33,14 +34,7 @@ struct CustomerPage {
   }
 
   /// The offers that two subscriptions or more give at once, and will be charged for again.
-  var paidTwice: [OfferId] {
-    let live = holdings.purchases.compactMap { purchase -> OfferId? in
-      let access = Access.of(purchase, rules: rules, now: view.now)
-      let isLive = access.isGranted && access.willRenew == true && purchase.deciding.kind == .autoRenewable
-      return isLive ? access.offerId : nil
-    }
-    return Dictionary(grouping: live) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
-  }
+  var paidTwice: [OfferId] { Entitlements.paidTwice(purchases: holdings.purchases, rules: rules, now: view.now) }
 
   private func name(_ offer: OfferId) -> String { rules.offers.name(of: offer) }
 

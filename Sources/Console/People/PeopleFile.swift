@@ -4,7 +4,7 @@ import Observability
 import Service
 
 /// The files that say who may sign in: the file of users, who have passwords, and that of roles, for the provider's
-/// people. One of them at least is there.
+/// people or the proxy's. One of them at least is there.
 @LoopActor
 final class PeopleFile {
   private let users: LinesFile<ConsolePeople>?
@@ -14,7 +14,7 @@ final class PeopleFile {
 
   /// The people who have a password.
   var people: ConsolePeople { users?.lines ?? ConsolePeople() }
-  /// Which of the provider's people may do what.
+  /// Which of the provider's people, or of the proxy's, may do what.
   var roles: OpenIDRoles? { rolesFile?.lines }
   /// Whether anybody may sign in with a password.
   var hasPasswords: Bool { users != nil }
@@ -24,11 +24,12 @@ final class PeopleFile {
   /// - Throws: ``UnusableFile`` if no setting names one, or if one cannot be read.
   init(_ context: RoleContext) throws(UnusableFile) {
     let settings = context.settings.console
-    guard settings.usersFile != nil || settings.openID != nil else {
+    guard settings.usersFile != nil || settings.openID != nil || settings.proxy != nil else {
       throw UnusableFile(
         description:
-          "\(ConsoleSettings.usersFileKey) and \(OpenIDSettings.issuerKey) are missing, expected a file with "
-          + "one line for each person, or a provider of OpenID Connect")
+          "\(ConsoleSettings.usersFileKey), \(OpenIDSettings.issuerKey) and \(ProxySignInSettings.addressesKey) are "
+          + "missing, expected a file with one line for each person, a provider of OpenID Connect, or proxies that "
+          + "sign people in")
     }
     openID = settings.openID
     users =
@@ -38,6 +39,8 @@ final class PeopleFile {
     rolesFile =
       if let path = settings.openID?.rolesFile {
         try LinesFile(path, "console roles file", OpenIDSettings.rolesFileKey, context.log)
+      } else if let path = settings.proxy?.rolesFile {
+        try LinesFile(path, "console roles file", ProxySignInSettings.rolesFileKey, context.log)
       } else { nil }
     if let path = settings.usersFile, let warning = PublishedSecrets.warning(ofFile: path) {
       context.log.warning("published secret", ["warning": .string(warning)])
@@ -50,7 +53,7 @@ final class PeopleFile {
     }
     context.metrics.gauge(
       "countersign_console_roles_file_mistakes",
-      "Lines of console.openId.rolesFile that give nobody a role because they cannot be used; 1 if it is the file itself."
+      "Lines of the console's rolesFile that give nobody a role because they cannot be used; 1 if it is the file."
     ) { [weak self] in
       Double(self?.roles?.mistakes.count ?? 0)
     }

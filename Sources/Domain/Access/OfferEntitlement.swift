@@ -102,6 +102,20 @@ public enum Entitlements {
     return isGiven && ends.contains(nil) ? nil : (ends + [given]).compactMap(\.self).max()
   }
 
+  /// Returns the offers that two subscriptions or more give at once, and will be charged for again.
+  ///
+  /// - Parameters:
+  ///   - purchases: of one customer.
+  ///   - now: milliseconds since 1970.
+  public static func paidTwice(purchases: [Purchase], rules: AccessRules, now: Int64) -> [OfferId] {
+    let live = purchases.compactMap { purchase -> OfferId? in
+      let access = Access.of(purchase, rules: rules, now: now)
+      let isLive = access.isGranted && access.willRenew == true && purchase.deciding.kind == .autoRenewable
+      return isLive ? access.offerId : nil
+    }
+    return Dictionary(grouping: live) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
+  }
+
   /// The open grant of each offer that lasts longest.
   private static func open(_ grants: [Grant], _ rules: AccessRules, _ now: Int64) -> [OfferId: Grant] {
     if grants.isEmpty { return [:] }

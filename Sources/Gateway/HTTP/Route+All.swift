@@ -33,6 +33,8 @@ extension Route {
     customer(.delete, "/{customerId}", .admin, CustomerAPI.delete),
     customer(.get, "", .read, CustomerAPI.find),
     customer(.get, "/{customerId}/export", .admin, CustomerAPI.export),
+    Route(.get, "/customers/{customerId}/card", under: "storekit2", "card", .publisher(.read, PurchaseAPI.card)),
+    Route(.get, "/card", under: "storekit2", "card", .publisher(.read, PurchaseAPI.cardByEmail)),
     Route(
       .get, "/audit", under: "storekit2", "audit",
       .publisher(.admin) { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),

@@ -3,7 +3,7 @@ public import Domain
 import EventLoop
 public import Postgres
 
-/// A piece that Apple signed, decoded, for the console. Times are milliseconds since 1970.
+/// A piece that Apple signed, decoded, for the console and for cards of customers. Times are milliseconds since 1970.
 public struct ConsoleEvidence: Sendable, Equatable {
   /// `transaction` or `renewalInfo`.
   public let kind: String

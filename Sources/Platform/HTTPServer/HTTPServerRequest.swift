@@ -63,6 +63,11 @@ public struct HTTPServerRequest: Sendable {
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
+  /// Returns all values of a header field, in their order. Capitals of ASCII in the name make no difference.
+  public func values(of name: String) -> [String] {
+    headers.filter { isSameField($0.name, name) }.map(\.value)
+  }
+
   /// Returns the first value of a parameter of the query.
   public func query(_ name: String) -> String? { query.first { $0.name.exact == name.exact }?.value }
 }

@@ -1,14 +1,16 @@
 import Formats
 public import Transport
 
-/// The console: pages for the publisher's support and for operators. It is off until `console.usersFile` or
-/// `console.openId.issuer` says who may sign in.
+/// The console: pages for the publisher's support and for operators. It is off until `console.usersFile`,
+/// `console.openId.issuer` or `console.proxy.addresses` says who may sign in.
 public struct ConsoleSettings: Sendable {
   public var listen: ListenAddress
   /// The file of the people who may sign in with a password; `nil` if nobody may.
   public var usersFile: String?
   /// The provider whose accounts may sign in; `nil` if there is none.
   public var openID: OpenIDSettings?
+  /// The proxies that sign people in; `nil` if the console does it. Then nobody signs in at the console.
+  public var proxy: ProxySignInSettings?
   /// How browsers reach the console: scheme, host and perhaps a path; `nil` if they reach the listener itself.
   public var publicURL: String?
   /// A session ends when nobody has used it for so long.
@@ -32,7 +34,7 @@ public struct ConsoleSettings: Sendable {
     usersFile = reader.optionalPath(
       Self.usersFileKey,
       "File of the people who may sign in with a password, one line each, as `countersign console-password` prints it. "
-        + "Without it and `console.openId.issuer`, the console does not start.")
+        + "Without it, `console.openId.issuer` and `console.proxy.addresses`, the console does not start.")
     let key = "console.publicUrl"
     publicURL = reader.optionalString(
       key,
@@ -42,6 +44,10 @@ public struct ConsoleSettings: Sendable {
       reader.note(key, "is \"\(publicURL)\", expected https://host or https://host/path, without a slash at its end")
     }
     openID = OpenIDSettings(reader, publicURL: publicURL)
+    let others = [
+      usersFile.map { _ in Self.usersFileKey }, openID.map { _ in OpenIDSettings.issuerKey },
+    ]
+    proxy = ProxySignInSettings(reader, publicURL: publicURL, beside: others.compactMap(\.self))
     idleTimeout = reader.seconds(
       "console.idleTimeoutSeconds", 1800, 60...86_400, "A session that nobody uses ends after this.")
     sessionTimeout = reader.seconds(

@@ -75,6 +75,22 @@ struct OpenAPIPurchaseTests {
     #expect(try names(answer.one("S1")).union(["grant"]) == documented("CustomerEntitlement"))
   }
 
+  @Test func `a customer's card`() throws {
+    func card(_ purchase: Purchase) -> [UInt8] {
+      let renewal = Array(#"{"renewalPrice":9990,"currency":"EUR"}"#.utf8)
+      return CustomerCard(
+        CustomerKey(publisherId: 7, id: "42"), CustomerPurchases(isKnown: true, version: 1, purchases: [purchase]),
+        Given.publisher(), renewals: [purchase.key: renewal], page: "https://c.example/customers/7/42", now: Given.now
+      ).json
+    }
+    let renews = card(Given.purchase(Given.transaction(), renewal: Given.renewal()))
+    #expect(try names(renews) == documented("CustomerCard"))
+    #expect(try names(renews, "entitlements", "nextCharge") == documented("NextCharge"))
+    let refunded = try names(card(full), "entitlements")
+    #expect(refunded.contains("reply"))
+    #expect(try names(renews, "entitlements").union(refunded) == documented("CardEntitlement"))
+  }
+
   @Test func `access by hand`() throws {
     let grant = Grant(
       id: GrantId(random: Array(repeating: 1, count: 16)), customer: CustomerKey(publisherId: 7, id: "42"),

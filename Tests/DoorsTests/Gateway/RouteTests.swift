@@ -87,6 +87,9 @@ struct RouteTests {
     }
     try expect("GET", prefix + ["customers"], "/customers")
     try expect("GET", prefix + ["customers", "a/b", "export"], "/customers/{customerId}/export", [.customerId: "a/b"])
+    try expect("GET", prefix + ["customers", "a/b", "card"], "/customers/{customerId}/card", [.customerId: "a/b"])
+    try expect("HEAD", prefix + ["card"], "/card")
+    try expect("GET", prefix + ["customers", "card"], "/customers/{customerId}", [.customerId: "card"])
     try expect("GET", prefix + ["audit"], "/audit")
     try expect("GET", prefix + ["events"], "/events")
     try expect("GET", prefix + ["export"], "/export")
@@ -173,7 +176,7 @@ struct RouteTests {
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
         "iaptic_subscription", "notifications", "consent", "refund_requests", "grants", "order",
-        "export", "imports", "sandbox_access",
+        "export", "imports", "sandbox_access", "card",
       ])
   }
 
@@ -182,6 +185,7 @@ struct RouteTests {
     ["purchases", "a", "release", "x"], ["customers", "5", "entitlements", "a", "b"],
     ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
     ["customers", "5", "x"], ["customers", "5", "export", "x"], ["export", "1"], ["audit", "1"], ["livez", "x"],
+    ["card", "1"], ["customers", "5", "card", "x"],
     ["synchronizations", "a"], ["purchases/synchronizations/a"],
     ["storekit2", "livez"], ["storekit2", "metrics"], ["storekit2", "webhook_endpoints"], ["3.1", "purchases"],
     ["3.1"], ["3.1", "3.1", "webhook_endpoints"], ["webhook_subscriptions"], ["webhook_endpoints", "a", "other"],

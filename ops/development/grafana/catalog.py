@@ -24,6 +24,7 @@ NOT_SHOWN = {
     "countersign_console_sign_ins_total": "the audit log has each sign-in",
     "countersign_console_users_file_mistakes": "an operator sees it in the log right after the change of the file",
     "countersign_console_openid_sign_ins_total": "the audit log has each sign-in",
+    "countersign_console_proxy_requests_total": "the proxy before the console has its own picture",
     "countersign_console_roles_file_mistakes": "an operator sees it in the log right after the change of the file",
     "countersign_simulator_calls_total": "the simulator is for development",
     "countersign_simulator_posts_total": "the simulator is for development",

@@ -159,6 +159,11 @@ class Chart(unittest.TestCase):
                       "Ingress")["spec"]["rules"]
         self.assertEqual(rule["host"], "a.example")
 
+    def test_a_proxy_may_be_the_only_way_to_sign_in(self):
+        config = {"console": {"proxy": {"addresses": ["10.1.0.7"], "rolesFile": "../people/roles"}}}
+        objects = rendered({"config": config, "console": {"enabled": True}})
+        self.assertEqual(named(objects, "Service", "-console")["spec"]["type"], "ClusterIP")
+
     def test_the_grace_period_is_pause_and_drain_and_margin(self):
         for values, pause in (({}, {"gateway": 10}), ({"drainSeconds": 90, "worker": {"pauseSeconds": 5}},
                                                       {"gateway": 10, "worker": 5})):

@@ -1,11 +1,9 @@
-import Domain
-
 extension Offer {
   /// What people call it.
-  var name: String { displayName ?? id.text }
+  public var name: String { displayName ?? id.text }
 }
 
 extension OfferCatalog {
   /// What people call an offer. One that has left the publisher's file keeps its id.
-  func name(of id: OfferId) -> String { all.first { $0.id == id }?.name ?? id.text }
+  public func name(of id: OfferId) -> String { all.first { $0.id == id }?.name ?? id.text }
 }

@@ -1,25 +1,22 @@
-import AppStore
-import Domain
-import Formats
+public import Domain
 import JSON
-import Ledger
 
 /// What Apple will charge for a subscription next, and when, as its newest renewal info says.
-struct NextCharge: Sendable, Equatable {
+public struct NextCharge: Sendable, Equatable {
   /// In milliseconds since 1970.
-  let at: Int64
+  public let at: Int64
   /// In milliunits, which are thousandths of the currency: 9990 are 9.99. `nil` if Apple does not say it.
   /// See `renewalPrice` in https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload.
-  let price: Int64?
+  public let price: Int64?
   /// As ISO 4217 says it.
-  let currency: String?
+  public let currency: String?
 
   /// Reads the charge of a purchase; `nil` if it will not renew, or while Apple tries to charge the customer already.
   ///
   /// - Parameters:
   ///   - payload: of the newest renewal info. Data that Apple signed in an earlier form may lack the price.
   ///   - now: milliseconds since 1970. A charge of the past says nothing.
-  init?(_ purchase: Purchase, _ payload: [UInt8]?, now: Int64) {
+  public init?(_ purchase: Purchase, _ payload: [UInt8]?, now: Int64) {
     guard let renewal = purchase.presentRenewal, renewal.willRenew == true, renewal.isInBillingRetry != true,
       purchase.deciding.kind == .autoRenewable, purchase.deciding.revocationDate == nil
     else { return nil }
@@ -29,11 +26,5 @@ struct NextCharge: Sendable, Equatable {
     let price = signed?.renewalPrice.flatMap { $0 >= 0 ? $0 : nil }
     self.price = signed?.currency == nil ? nil : price
     currency = price == nil ? nil : signed?.currency
-  }
-
-  /// The time and the price.
-  func html(_ view: ConsoleView) -> HTML {
-    let money = PurchasePage.price(price, currency)
-    return .all([view.time(at)] + (money.isEmpty ? [] : [.text(", \(money)")]))
   }
 }

@@ -1,8 +1,6 @@
-import Domain
-
 extension AccessRule {
-  /// The rule in a sentence, for people.
-  var words: String {
+  /// The rule in a sentence, for people who help customers.
+  public var words: String {
     switch rawValue {
     case Self.subscriptionActive.rawValue: "The period of the subscription is paid and not over."
     case Self.gracePeriod.rawValue: "Apple could not charge, tries again, and the grace period is not over."
@@ -27,7 +25,7 @@ extension AccessRule {
   }
 
   /// What support can tell the customer; `nil` where there is nothing to add.
-  var advice: String? {
+  public var advice: String? {
     switch rawValue {
     case Self.gracePeriod.rawValue, Self.billingRetry.rawValue:
       "Apple could not charge your card. Please check the payment method in the settings of your Apple Account."

@@ -1,0 +1,48 @@
+import Configuration
+import EventLoop
+import HTTPServer
+import Observability
+
+/// Tells who sends a request, if a proxy before the console signs people in.
+///
+/// There is no session: each request says who it is from. So nobody stays in whom the proxy has let go.
+@LoopActor
+final class ProxySignIn {
+  private let settings: ProxySignInSettings
+  private let people: PeopleFile
+  private let log: Log
+  private let requests: Counter
+  /// When a peer that is not listed was told.
+  private var told: ContinuousClock.Instant?
+
+  init(_ settings: ProxySignInSettings, _ people: PeopleFile, _ log: Log, _ metrics: ConsoleMetrics) {
+    (self.settings, self.people, self.log) = (settings, people, log)
+    requests = metrics.proxyRequests
+  }
+
+  /// Returns who sends a request.
+  func person(of request: HTTPServerRequest) throws(ProxyIdentity.Refusal) -> ConsolePerson {
+    do throws(ProxyIdentity.Refusal) {
+      let person = try ProxyIdentity(request, settings).person(people.roles ?? OpenIDRoles(""))
+      requests.count("signedIn")
+      return person
+    } catch {
+      requests.count(error.label)
+      if error == .unlisted, !request.values(of: settings.userHeader).isEmpty { tell(request.origin.peer) }
+      throw error
+    }
+  }
+
+  /// Logs an address that is not listed, once a minute: anybody can send the field.
+  private func tell(_ peer: String?) {
+    let now = ContinuousClock.now
+    if let told, now - told < .seconds(60) { return }
+    told = now
+    log.warning(
+      "a sender that is not listed says who somebody is; if it is your proxy, list it in "
+        + ProxySignInSettings.addressesKey, ["peer": .string(peer ?? "unknown")])
+  }
+
+  /// What ``person(of:)`` counts.
+  nonisolated static let labels = ["signedIn"] + ProxyIdentity.Refusal.labels
+}
