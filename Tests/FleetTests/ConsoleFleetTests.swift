@@ -90,8 +90,21 @@ struct ConsoleFleetTests {
         try await stranger.post(path, [(name: "cause", value: "apple_error"), (name: "publisher", value: "1001")])
           .status == 404)
       let form = ConsoleTests.Form(fleet: fleet, browser: ada)
-      #expect(try await form.post(path, [(name: "cause", value: "unauthorized")] + Self.preview).status == 409)
-      #expect(try await form.post(path, [(name: "cause", value: "other")] + Self.preview).status == 400)
+      let none = try await form.post(path, [(name: "cause", value: "unauthorized")] + Self.preview)
+      #expect(none.status == 409 && none.text.contains("role=\"alert\""), "\(none.text)")
+      #expect(none.text.contains("None waits for this reason any more.") && none.text.contains("wait-2"))
+      let unknown = try await form.post(path, [(name: "cause", value: "other")] + Self.preview)
+      #expect(unknown.status == 400 && unknown.text.contains("role=\"alert\"") && unknown.text.contains("wait-2"))
+      // The list has a filter for the same reasons.
+      for (question, count) in [("", 3), ("?cause=apple_error", 3), ("?cause=unauthorized", 0), ("?cause=lost", 0)] {
+        let list = try await ada.get("/synchronizations\(question)")
+        #expect(list.status == 200, "\(question)")
+        #expect(list.text.components(separatedBy: "href=\"/synchronizations/1001/wait-").count == count + 1, "\(question)")
+      }
+      let json = try await ada.get("/synchronizations.json?cause=apple_error").text
+      #expect(json.components(separatedBy: #""cause":"apple_error""#).count == 4, "\(json)")
+      #expect(try await other.get("/synchronizations?cause=apple_error").text.contains("None waits for this reason"))
+      #expect(try await ada.get("/synchronizations?cause=other").status == 400)
       #expect(try await form.post(path, cause + Self.preview, []).status == 403)
       let asked = try await form.post(path, cause + Self.preview)
       #expect(asked.status == 200 && asked.text.contains("Try 3 now?"), "\(asked.text)")
