@@ -241,7 +241,7 @@ struct CustomerPage {
       }
       writer.member("page", view.link(to: customer).address)
       writer.member("paysTwice", array: paidTwice.map { JSONWriter.text($0.text) })
-      writer.member("publisherId", customer.publisherId)
+      writer.publisher(customer.publisherId)
       writer.member("sandboxAccessUntil", sandboxUntil.map { rfc3339(milliseconds: $0) })
       writer.member("timeline", timeline.moments) { $1.moment($0) }
       writer.member("timelineHasMore", timeline.hasMore)

@@ -187,7 +187,7 @@ extension JSONWriter {
     member("nextTryAt", one.dueAt.map { rfc3339(milliseconds: max(0, $0)) })
     member("originalTransactionId", one.purchase?.originalTransactionId)
     member("page", view.link(to: one.key).address)
-    member("publisherId", one.publisherId)
+    publisher(one.publisherId)
     member("result", one.result)
     member("status", one.finalizedAt != nil ? "finalized" : progress.status?.rawValue)
     member("synchronizationId", one.id)
