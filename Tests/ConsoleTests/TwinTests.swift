@@ -1,4 +1,3 @@
-import Coordination
 import Crypto
 import Domain
 import DomainSupport
@@ -8,6 +7,7 @@ import Service
 import Testing
 
 @testable import Console
+@testable import Coordination
 
 /// The twins in JSON: what the page shows, for the same person, and ids as texts.
 struct TwinTests {
