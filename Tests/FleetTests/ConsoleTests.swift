@@ -105,6 +105,10 @@ struct ConsoleTests {
       let page = try await ada.get(purchase)
       #expect(page.status == 200 && page.text.contains("1000000000001"))
       #expect(page.text.contains("href=\"/customers/1001/7\"") && page.text.contains("Signed data"))
+      let twin = try await ada.get(purchase.replacing("/purchases/", with: "/purchases.json/", maxReplacements: 1)).text
+      for words in [#""publisherId":"1001""#, #""signedData":[{"from":"#, #""payload":{"#, #""owners":[{"because":"#] {
+        #expect(twin.contains(words), "\(words): \(twin)")
+      }
       let card = try await ada.get("/customers.json/1001/7")
       #expect(card.status == 200 && card.text.contains("\"accessGranted\":true"), "\(card.text)")
       #expect(try await ada.get("/find?q=nothing-has-it").status == 404)
@@ -260,6 +264,8 @@ struct ConsoleTests {
       #expect(refused.status == 409 && refused.text.contains("Not done") && refused.text.contains("another note"))
       let late = try await form.post(path, wish.map { $0.name == "until" ? (name: $0.name, value: "2020-01-01") : $0 })
       #expect(late.status == 400 && late.text.contains("The last day is over."))
+      #expect(late.text.contains("role=\"alert\"") && late.text.contains("value=\"2020-01-01\""))
+      #expect(late.text.contains("Ticket 4711") && late.text.contains("Timeline"))
 
       let withdrawal = path + "/\(id)/withdraw"
       #expect(try await Form(fleet: fleet, browser: viewer).post(withdrawal, [confirm[0]]).status == 403)
@@ -488,7 +494,8 @@ struct ConsoleTests {
 
       let files = try await ada.get("/configuration")
       #expect(files.status == 200 && files.text.contains("com.") && !files.text.contains("PRIVATE"), "\(files.text)")
-      #expect(try await !ada.get("/configuration.json").text.contains("\"publisherId\":1002"))
+      let apps = try await ada.get("/configuration.json").text
+      #expect(apps.contains("\"publisherId\":\"1001\"") && !apps.contains("\"publisherId\":\"1002\""), "\(apps)")
 
       for path in ["/refund-requests", "/unclaimed", "/audit", "/configuration"] {
         for question in ["?publisher=1002", "?publisher=9999"] {

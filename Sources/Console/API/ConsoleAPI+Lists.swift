@@ -25,7 +25,8 @@ extension ConsoleAPI {
     case .notifications: return try await notifications(question, reader)
     case .synchronizations: return try await synchronizations(question, reader)
     case .configuration:
-      let page = ConfigurationPage(view: reader.view, question: question, context.publishers)
+      let page = ConfigurationPage(
+        view: reader.view, question: question, context.publishers, try await beats.all())
       return reader.answer(html: page.html, json: page.json)
     case .dead: return try await dead(question, reader)
     case .imports:
