@@ -28,8 +28,8 @@ enum ConsoleAnswer {
     answer(status, "application/json", inert(json), more)
   }
 
-  /// The same JSON without `<` and `>`: they stand in texts only, which have another form for them. So whoever takes the
-  /// answer for a page finds no element in it.
+  /// The same JSON without `<` and `>`: they stand in texts only, which have another form for them. So whoever takes
+  /// the answer for a page finds no element in it.
   static func inert(_ json: [UInt8]) -> [UInt8] {
     let (less, greater) = (UInt8(ascii: "<"), UInt8(ascii: ">"))
     guard json.contains(where: { $0 == less || $0 == greater }) else { return json }

@@ -63,23 +63,22 @@ struct ConsoleMarkupTests {
       MarkedField.customer, .email, .correlation, .deadId, .search,
     ].map { Self.address(["find"], [(name: "q", value: $0.text)]) }
     let test = [
-      (name: "publisher", value: "\(Self.publisher)"), (name: "app", value: "com.example.app"),
+      (name: "publisher", value: "1001"), (name: "app", value: "com.example.app"),
       (name: "environment", value: "Production"), (name: "token", value: Markup.text("token")),
     ]
-    let pages =
-      [
-        [], Self.customer.page, ["customers", "\(Self.publisher)", "7"], Self.purchase.page, Self.endpoint.page,
-        ["events", "\(Self.publisher)", event],
-        ["synchronizations", "\(Self.publisher)", MarkedField.correlation.text],
-        ["synchronizations", "\(Self.publisher)", MarkedField.waiting.text], ["play"],
-        // Nothing has this id, and the page must not say it.
-        ["events", "\(Self.publisher)", Markup.text("no event")],
-      ] + notifications.map { ["notifications", "\(Self.publisher)", $0] }
-      + named.map { ["endpoints", "\(Self.publisher)", $0] } + ConsoleList.allCases.map { [$0.rawValue] }
-    let filtered =
-      [("dead", "kind", "deliveries"), ("dead", "kind", "notifications"), ("notifications", "state", "aside")].map {
-        Self.address([$0.0], [(name: $0.1, value: $0.2)])
-      }
+    let publisher = "\(Self.publisher)"
+    var pages: [[String]] = [
+      [], Self.customer.page, ["customers", publisher, "7"], Self.purchase.page, Self.endpoint.page,
+      ["events", publisher, event], ["synchronizations", publisher, MarkedField.correlation.text],
+      ["synchronizations", publisher, MarkedField.waiting.text], ["play"],
+      // Nothing has this id, and the page must not say it.
+      ["events", publisher, Markup.text("no event")],
+    ]
+    pages += notifications.map { ["notifications", publisher, $0] }
+    pages += named.map { ["endpoints", publisher, $0] }
+    pages += ConsoleList.allCases.map { [$0.rawValue] }
+    let filters = [("dead", "kind", "deliveries"), ("dead", "kind", "notifications"), ("notifications", "state", "aside")]
+    let filtered = filters.map { Self.address([$0.0], [(name: $0.1, value: $0.2)]) }
     return pages.map { Self.address($0) } + filtered + searches + [
       Self.address(["audit"], customer), Self.address(["unclaimed"], [(name: "publisher", value: "1001")]),
       Self.address(Self.life, customer), Self.address(["notifications", "tested"], test),
@@ -144,7 +143,7 @@ struct ConsoleMarkupTests {
       for field in MarkedField.all {
         let shown = Markup.shown(field.text)
         for kind in field.pages {
-          #expect(walk.sources[kind, default: []].contains { $0.contains(shown) }, "\(kind) shows \(field.text)")
+          #expect(walk.sources[kind, default: []].contains(where: { $0.contains(shown) }), "\(kind) shows \(field.text)")
         }
         for kind in field.twins {
           #expect(walk.texts[kind, default: []].contains(field.text.exact), "\(kind) tells \(field.text)")

@@ -130,10 +130,10 @@ final class MarkupWalk {
     guard let value: JSONValue = try? JSONText(answer.body, limits: .own).decoded() else {
       return faults.append("\(what): is no JSON: \(String(decoding: answer.body.prefix(400), as: UTF8.self))")
     }
-    collect(value, &texts[kind, default: []])
+    Self.collect(value, &texts[kind, default: []])
   }
 
-  private func collect(_ value: JSONValue, _ texts: inout Set<ExactText>) {
+  private static func collect(_ value: JSONValue, _ texts: inout Set<ExactText>) {
     switch value {
     case .string(let text): texts.insert(text.exact)
     case .array(let values): for value in values { collect(value, &texts) }
