@@ -7,8 +7,9 @@ import Testing
 struct HTMLTests {
   @Test(arguments: [
     ("plain", "plain"), ("<script>", "&lt;script&gt;"), ("a & b", "a &amp; b"), ("\"'", "&quot;&#39;"),
-    ("\u{0}\u{1b}", "\u{fffd}\u{fffd}"), ("two\nlines", "two\nlines"), ("é \u{202e}", "é \u{202e}"),
-    ("&lt;", "&amp;lt;"), ("e\u{301}<", "e\u{301}&lt;"), ("\u{338}>", "\u{338}&gt;"),
+    ("\u{0}\u{1b}", "\u{fffd}\u{fffd}"), ("two\nlines", "two\nlines"), ("é \u{200f}\u{2028}", "é \u{200f}\u{2028}"),
+    ("7\u{202e}8\u{2066}", "7\u{fffd}8\u{fffd}"), ("&lt;", "&amp;lt;"), ("e\u{301}<", "e\u{301}&lt;"),
+    ("\u{338}>", "\u{338}&gt;"),
   ])
   func `a text is escaped`(text: String, escaped: String) {
     #expect(HTML.text(text).source.utf8.elementsEqual(escaped.utf8))
@@ -22,6 +23,8 @@ struct HTMLTests {
   @Test func `an attribute cannot be left`() {
     let element = HTML.element(.span, [.title("\" onclick=\"alert(1)")], [.text("x")])
     #expect(element.source == "<span title=\"&quot; onclick=&quot;alert(1)\">x</span>")
+    // A form sends back the id that it got.
+    #expect(HTML.hidden("to", "7\u{202e}").source.contains("value=\"7\u{202e}\""))
   }
 
   @Test(arguments: [
@@ -64,6 +67,13 @@ struct HTMLTests {
       #expect(!ConsoleTime.exact(time).isEmpty)
     }
     #expect(ConsoleTime.exact(1_004_270_400_000) == "28 Oct 2001, 12:00:00 UTC")
+  }
+
+  @Test(arguments: [
+    (#"{"a":1}"#, #"{"a":1}"#), (#"{"<b>":"</b>\\<"}"#, #"{"\u003cb\u003e":"\u003c/b\u003e\\\u003c"}"#), ("", ""),
+  ])
+  func `JSON has no element`(json: String, inert: String) {
+    #expect(String(decoding: ConsoleAnswer.inert(Array(json.utf8)), as: UTF8.self) == inert)
   }
 
   @Test func `JSON has lines`() {

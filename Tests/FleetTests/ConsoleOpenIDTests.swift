@@ -31,7 +31,7 @@ struct ConsoleOpenIDTests {
 
   /// A browser with the cookies of one console.
   @LoopActor
-  private final class Browser {
+  final class Browser {
     let fleet: RunningFleet
     var cookies: [String: String] = [:]
 
@@ -64,7 +64,7 @@ struct ConsoleOpenIDTests {
     }
   }
 
-  private func withProvider(_ body: @LoopActor (RunningFleet, ChildProcess) async throws -> Void) async throws {
+  func withProvider(_ body: @LoopActor (RunningFleet, ChildProcess) async throws -> Void) async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       let (address, secret, roles) = (
         fleet.folder + "/issuer", fleet.folder + "/client-secret", fleet.folder + "/roles"

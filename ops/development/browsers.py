@@ -18,6 +18,8 @@ FOLDER = ROOT / "ops" / "development" / "browser"
 PYTHON = PrivatePython("browser-python", FOLDER / "requirements.txt", "walks through the console with a browser")
 PICTURES = ROOT / ".countersign" / "browser-pages"
 VIEWER = "viewer"
+# Support of a publisher that has none of the customers.
+OTHER, OTHER_PUBLISHER = "another", PUBLISHER + 1
 SECONDS = 600
 # The walk waits for regions to refresh, some twenty times.
 WALK_SECONDS = 1200
@@ -26,6 +28,8 @@ TRANSACTIONS = ("1000000000054001", "1010000000054002", "1020000000054003", "103
 # Whose page README.md shows: a subscriber who has bought before.
 SHOWN = "4711"
 SHOWN_TRANSACTIONS = ("1010000000054011", "1030000000054012")
+# Who gets the life that the walk plays, and has nothing besides.
+PLAYED = "4712"
 # A customer wants the money for it back.
 REFUND = "2000000000054021"
 # Apple refunds it when the walk says so, and posts no notification.
@@ -51,8 +55,9 @@ def walk_console():
             system.start()
             configuration = system.configuration
             with configuration.console_users_file.open("a") as users:
-                line = console_user(VIEWER, configuration.console_password)
-                users.write(line.replace(" operator ", " viewer "))
+                for name, rights in ((VIEWER, "viewer *"), (OTHER, f"support {OTHER_PUBLISHER}")):
+                    line = console_user(name, configuration.console_password)
+                    users.write(line.replace(" operator * ", f" {rights} "))
             system.start_console()
             fill(configuration)
             walk(configuration, make_endpoint(configuration))
@@ -65,6 +70,7 @@ def fill(configuration):
     """Gives the customer purchases and access by hand. Texts of strangers look like markup."""
     ask(configuration, "PUT", f"/customers/{CUSTOMER}", {"email": "jo+<i>@example.com"})
     ask(configuration, "PUT", f"/customers/{SHOWN}", {"email": "jo@example.com"})
+    ask(configuration, "PUT", f"/customers/{PLAYED}", {})
     for number, transaction in enumerate(TRANSACTIONS):
         buy(configuration, CUSTOMER, transaction, f"try-<b>{number}</b>")
     for transaction in SHOWN_TRANSACTIONS:
@@ -116,9 +122,9 @@ def walk(configuration, endpoint):
     # No proxy knows the way to this machine's console.
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")} | {
         "CONSOLE_URL": f"http://{configuration.listen['console']}", "CONSOLE_USER": CONSOLE_USER,
-        "CONSOLE_VIEWER": VIEWER, "CONSOLE_PASSWORD": configuration.console_password,
+        "CONSOLE_VIEWER": VIEWER, "CONSOLE_OTHER": OTHER, "CONSOLE_PASSWORD": configuration.console_password,
         "CUSTOMER_PATH": f"/customers/{PUBLISHER}/{CUSTOMER}", "SHOWN_PATH": f"/customers/{PUBLISHER}/{SHOWN}",
-        "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}",
+        "PLAYED_PATH": f"/customers/{PUBLISHER}/{PLAYED}", "ENDPOINT_PATH": f"/endpoints/{PUBLISHER}/{endpoint}",
         "ASKED_PATH": f"/purchases/{PUBLISHER}/Production/{ASKED}",
         "REFUND_OF_ASKED": json.dumps([str(word) for word in simulation(
             configuration, "POST", f"lives/{ASKED}/refund")]), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -25,7 +25,24 @@ enum ConsoleAnswer {
   static func json(
     _ status: Int, _ json: [UInt8], _ more: [(name: String, value: String)] = []
   ) -> HTTPServerResponse {
-    answer(status, "application/json", json, more)
+    answer(status, "application/json", inert(json), more)
+  }
+
+  /// The same JSON without `<` and `>`: they stand in texts only, which have another form for them. So whoever takes
+  /// the answer for a page finds no element in it.
+  static func inert(_ json: [UInt8]) -> [UInt8] {
+    let (less, greater) = (UInt8(ascii: "<"), UInt8(ascii: ">"))
+    guard json.contains(where: { $0 == less || $0 == greater }) else { return json }
+    var text: [UInt8] = []
+    text.reserveCapacity(json.count + 64)
+    for byte in json {
+      switch byte {
+      case less: text += #"\u003c"#.utf8
+      case greater: text += #"\u003e"#.utf8
+      default: text.append(byte)
+      }
+    }
+    return text
   }
 
   static func text(

@@ -14,7 +14,15 @@ struct HTML: Sendable, Equatable {
   static let nothing = HTML(escaped: "")
 
   /// A text, with each character that means something to a browser escaped.
-  static func text(_ text: String) -> HTML { HTML(escaped: escaped(text)) }
+  ///
+  /// What turns the text behind it round becomes U+FFFD: with it, an id would look like another one. An attribute keeps
+  /// it, because a form sends back what it got.
+  static func text(_ text: String) -> HTML {
+    guard text.unicodeScalars.contains(where: turnsText) else { return HTML(escaped: escaped(text)) }
+    var plain = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { plain.append(turnsText(scalar) ? "\u{fffd}" : scalar) }
+    return HTML(escaped: escaped(String(plain)))
+  }
 
   /// Pieces one behind the other.
   static func all(_ pieces: [HTML]) -> HTML {
@@ -60,6 +68,11 @@ struct HTML: Sendable, Equatable {
       }
     }
     return source
+  }
+
+  /// Whether a scalar embeds, overrides or isolates a direction of writing (UAX #9).
+  private static func turnsText(_ scalar: Unicode.Scalar) -> Bool {
+    (0x202a...0x202e).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
   }
 
   /// The elements of the console's pages. None of them holds a script or a style.

@@ -25,6 +25,7 @@ PEOPLE = {
     "ada": {"email": "ada@example.com", "email_verified": True, "groups": ["staff", "Customer Support"]},
     "op": {"email": "op@example.com", "email_verified": True, "groups": ["operators"]},
     "eve": {"email": "eve@example.com", "email_verified": True, "groups": ["staff"]},
+    "markup": {"email": "<script>alert(1)</script>\"'&@example.com", "email_verified": True, "groups": ["staff"]},
     "mallory": {"email": "ada@example.com", "email_verified": False, "groups": ["Customer Support"]},
 }
 KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
