@@ -92,6 +92,8 @@ final class ConsoleAPI {
         try await self.answer(request, route)
       }
       return counted(answer, route.label)
+    } catch ConsoleRefusal.answered(let answer) {
+      return counted(answer, route.label)
     } catch {
       log("console failed", error)
       return counted(
@@ -176,9 +178,8 @@ final class ConsoleAPI {
         return try proxy.person(of: request)
       } catch {
         let page = ProxyPage(error, prefix)
-        throw ConsoleRefusal(
-          answer: isJSON
-            ? ConsoleAnswer.text(error.status, page.words) : ConsoleAnswer.page(error.status, page.html))
+        throw ConsoleRefusal.answered(
+          isJSON ? ConsoleAnswer.text(error.status, page.words) : ConsoleAnswer.page(error.status, page.html))
       }
     }
     guard let token = cookie.token(of: request) else { return nil }
