@@ -1,3 +1,4 @@
+import Configuration
 import Formats
 import Testing
 
@@ -35,7 +36,7 @@ struct HTMLTests {
   func `an address is a path`(segment: String, address: String) throws {
     #expect(Link("/c", [segment]).address == address)
     let last = try #require(address.split(separator: "/").last)
-    #expect(Link.text(ofSegment: PercentCoding.decoded(last) ?? "") == segment)
+    #expect(PagePath.segment(ofDecoded: PercentCoding.decoded(last) ?? "") == segment)
   }
 
   @Test func `an address has a query`() {

@@ -78,18 +78,25 @@ struct CustomerCardTests {
 
   @Test(
     arguments: [
-      (true, nil, true, false, "Has access, without an end."),
-      (true, 0, true, false, "Has access, and renews on 1970-01-01."),
-      (true, 0, true, true, "Has access until 1970-01-01."), (true, 0, false, false, "Has access until 1970-01-01."),
-      (true, 0, nil, false, "Has access until 1970-01-01."), (false, 0, nil, false, "No access since 1970-01-01."),
-      (false, nil, true, true, "No access."), (true, .max, nil, false, "Has access until 9999-12-31."),
-    ] as [(Bool, Int64?, Bool?, Bool, String)])
-  func `a summary is one line`(isGranted: Bool, end: Int64?, renews: Bool?, hasProblem: Bool, words: String) {
+      (true, nil, true, false, nil, "Has access, without an end."),
+      (true, 0, true, false, 0, "Has access, and renews on 1970-01-01."),
+      // A person gave access in the sandbox until before the next charge.
+      (true, 0, true, false, 1, "Has access until 1970-01-01."),
+      (true, 0, true, false, nil, "Has access until 1970-01-01."),
+      (true, 0, true, true, 0, "Has access until 1970-01-01."),
+      (true, 0, false, false, nil, "Has access until 1970-01-01."),
+      (true, 0, nil, false, nil, "Has access until 1970-01-01."),
+      (false, 0, nil, false, nil, "No access since 1970-01-01."), (false, nil, true, true, nil, "No access."),
+      (true, .max, nil, false, nil, "Has access until 9999-12-31."),
+    ] as [(Bool, Int64?, Bool?, Bool, Int64?, String)])
+  func `a summary is one line`(
+    isGranted: Bool, end: Int64?, renews: Bool?, hasProblem: Bool, chargedAt: Int64?, words: String
+  ) {
     let entitlement = OfferEntitlement(
       offerId: "S1", accessGranted: isGranted, expiresAt: end, willRenew: renews, billingProblem: hasProblem,
       environment: .production,
       purchase: PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: "100"), version: 1,
       rule: .subscriptionActive)
-    #expect(CustomerCard.summary(entitlement) == words)
+    #expect(CustomerCard.summary(entitlement, chargedAt: chargedAt) == words)
   }
 }

@@ -40,7 +40,9 @@ extension ConsoleAPI {
     guard held.isKnown else { return nil }
     let renewing = held.purchases.filter { $0.presentRenewal?.willRenew == true }
     // A price that cannot be read in time is left out. The page goes on without it.
-    let renewals = (try? await ConsoleEvidence.renewals(of: renewing.map(\.key), postgres)) ?? [:]
+    let renewals =
+      (try? await RenewalPayloads.newest(
+        of: renewing.map(\.key), within: context.settings.console.statementTimeout, postgres)) ?? [:]
     let last = try await sandbox
     return CustomerPage(
       view: reader.view, customer: key, email: try await record?.email,

@@ -15,8 +15,11 @@ extension ConsoleAPI {
   }
 
   func signOut(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    if proxy != nil { return ConsoleAnswer.page(200, ProxyPage.signOut(prefix).html) }
+    // Also behind a proxy: a console with another way in may have begun a session at the same host.
     if let token = cookie.token(of: request) { try await signIn.signOut(token) }
+    if proxy != nil {
+      return ConsoleAnswer.page(200, ProxyPage.signOut(prefix).html, [("Set-Cookie", cookie.header(nil))])
+    }
     return ConsoleAnswer.seeOther(Link(prefix, ["sign-in"]).address, cookies: [cookie.header(nil)])
   }
 

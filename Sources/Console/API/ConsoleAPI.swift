@@ -200,7 +200,7 @@ final class ConsoleAPI {
 
   /// The page that a request is for.
   private func page(of request: HTTPServerRequest) -> Link {
-    let path = (ownPath(request.path) ?? []).map(Link.text(ofSegment:))
+    let path = (ownPath(request.path) ?? []).map(PagePath.segment(ofDecoded:))
     return Link(prefix, path, query: request.query.map { (name: $0.name, value: $0.value) })
   }
 }

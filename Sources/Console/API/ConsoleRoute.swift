@@ -112,7 +112,7 @@ enum ConsoleRoute: Equatable {
     guard path.allSatisfy({ !$0.utf8.contains(0) }) else { return nil }
     let isJSON = path.first?.hasSuffix(".json") ?? false
     let first = path.first.map { isJSON ? String($0.dropLast(5)) : $0 }
-    let ids = path.dropFirst().map(Link.text(ofSegment:))
+    let ids = path.dropFirst().map(PagePath.segment(ofDecoded:))
     switch (first, path.count) {
     case (nil, 0): self = .page(.find, isJSON: false)
     case ("find", 1): self = .page(.find, isJSON: isJSON)

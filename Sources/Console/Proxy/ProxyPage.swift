@@ -14,11 +14,11 @@ struct ProxyPage {
     case .unlisted:
       title = "Sign in at the proxy"
       words =
-        "A proxy before this console signs people in, and this request has not come through it. Open the console at "
-        + "the address that the people who run it have told you."
+        "A proxy in front of this console signs people in, and this request has not come through it. Open the console "
+        + "at the address that the people who run it have told you."
     case .noName:
       title = "Sign in at the proxy"
-      words = "The proxy before this console has not said who you are. Sign in there."
+      words = "The proxy in front of this console has not said who you are. Sign in there."
     case .twice(let field):
       title = "No access"
       words = "The request has two fields \(field), so the console does not know who you are."
@@ -39,15 +39,15 @@ struct ProxyPage {
 
   /// In place of the page that asks for a name and a password.
   static func signIn(_ prefix: String) -> ProxyPage {
-    ProxyPage(prefix, "Countersign", "The proxy before this console signs people in. There is no other way in.")
+    ProxyPage(prefix, "Countersign", "The proxy in front of this console signs people in. There is no other way in.")
   }
 
   /// In place of the end of a session.
   static func signOut(_ prefix: String) -> ProxyPage {
     ProxyPage(
       prefix, "Sign out at the proxy",
-      "The proxy before this console has signed you in, so only the proxy can sign you out. The console has no session "
-        + "of yours.")
+      "The proxy in front of this console has signed you in, so only the proxy can sign you out. The console has no "
+        + "session of yours.")
   }
 
   var html: Document {

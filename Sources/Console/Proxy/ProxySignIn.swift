@@ -3,7 +3,7 @@ import EventLoop
 import HTTPServer
 import Observability
 
-/// Tells who sends a request, if a proxy before the console signs people in.
+/// Tells who sends a request, if a proxy in front of the console signs people in.
 ///
 /// There is no session: each request says who it is from. So nobody stays in whom the proxy has let go.
 @LoopActor
@@ -12,8 +12,7 @@ final class ProxySignIn {
   private let people: PeopleFile
   private let log: Log
   private let requests: Counter
-  /// When a peer that is not listed was told.
-  private var told: ContinuousClock.Instant?
+  private var told = ToldPeers()
 
   init(_ settings: ProxySignInSettings, _ people: PeopleFile, _ log: Log, _ metrics: ConsoleMetrics) {
     (self.settings, self.people, self.log) = (settings, people, log)
@@ -33,14 +32,12 @@ final class ProxySignIn {
     }
   }
 
-  /// Logs an address that is not listed, once a minute: anybody can send the field.
+  /// Logs an address that is not listed: the operator's own proxy may be missing in the list.
   private func tell(_ peer: String?) {
-    let now = ContinuousClock.now
-    if let told, now - told < .seconds(60) { return }
-    told = now
+    guard let peer, told.mayTell(peer, at: .now) else { return }
     log.warning(
       "a sender that is not listed says who somebody is; if it is your proxy, list it in "
-        + ProxySignInSettings.addressesKey, ["peer": .string(peer ?? "unknown")])
+        + ProxySignInSettings.addressesKey, ["peer": .string(peer)])
   }
 
   /// What ``person(of:)`` counts.

@@ -56,7 +56,8 @@ struct CustomerCard {
     writer.member("billingProblem", entitlement.billingProblem)
     writer.member("environment", entitlement.environment)
     writer.time("expiresAt", entitlement.expiresAt)
-    if let charge = entitlement.purchase.flatMap({ charges[$0] }) {
+    let charge = entitlement.purchase.flatMap { charges[$0] }
+    if let charge {
       writer.member("nextCharge") { writer in
         writer.time("at", charge.at)
         writer.member("currency", charge.currency)
@@ -67,17 +68,23 @@ struct CustomerCard {
     writer.member("offerName", rules.offers.name(of: entitlement.offerId))
     writer.member("reply", entitlement.rule.advice)
     writer.member("rule", entitlement.rule.rawValue)
-    writer.member("summary", Self.summary(entitlement))
+    writer.member("summary", Self.summary(entitlement, chargedAt: charge?.at))
     writer.member("why", entitlement.rule.words)
     writer.member("willRenew", entitlement.willRenew)
   }
 
-  /// One line for people, with a day in UTC.
-  static func summary(_ entitlement: OfferEntitlement) -> String {
-    let day = entitlement.expiresAt.map { rfc3339(milliseconds: $0).prefix(10) }
-    guard let day else { return entitlement.accessGranted ? "Has access, without an end." : "No access." }
-    guard entitlement.accessGranted else { return "No access since \(day)." }
-    let renews = entitlement.willRenew == true && !entitlement.billingProblem
-    return renews ? "Has access, and renews on \(day)." : "Has access until \(day)."
+  /// One line for people, with days in UTC.
+  ///
+  /// - Parameter chargedAt: when Apple charges next. Access may end before, as in the sandbox when a person gave it.
+  static func summary(_ entitlement: OfferEntitlement, chargedAt: Int64?) -> String {
+    func day(_ time: Int64) -> Substring { rfc3339(milliseconds: time).prefix(10) }
+    guard let end = entitlement.expiresAt else {
+      return entitlement.accessGranted ? "Has access, without an end." : "No access."
+    }
+    guard entitlement.accessGranted else { return "No access since \(day(end))." }
+    if let chargedAt, chargedAt <= end, entitlement.willRenew == true, !entitlement.billingProblem {
+      return "Has access, and renews on \(day(chargedAt))."
+    }
+    return "Has access until \(day(end))."
   }
 }

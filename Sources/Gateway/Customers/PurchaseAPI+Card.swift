@@ -17,6 +17,9 @@ extension PurchaseAPI {
     return try await cardAnswer(of: customer.id)
   }
 
+  /// As for the console's pages.
+  private static let timeOfPrices = Duration.seconds(2)
+
   /// The card of a customer whom the ledger knows, whatever the publisher's `customers` says: a wrong id must not look
   /// like somebody who has bought nothing.
   private func cardAnswer(of id: CustomerId) async throws(Problem) -> HTTPServerResponse {
@@ -24,7 +27,8 @@ extension PurchaseAPI {
     let found = try await context.asking { try await holdings.holdings(of: key) }
     guard found.isKnown else { throw .noCustomer }
     let renewing = CustomerCard.renewing(found)
-    let renewals = try await context.asking { try await ConsoleEvidence.renewals(of: renewing, postgres) }
+    // A price that cannot be read in time is left out.
+    let renewals = (try? await RenewalPayloads.newest(of: renewing, within: Self.timeOfPrices, postgres)) ?? [:]
     let card = CustomerCard(
       key, found, caller.publisher, renewals: renewals, page: context.settings.console.page(of: key),
       now: context.now())

@@ -3,7 +3,7 @@ public import Domain
 import EventLoop
 public import Postgres
 
-/// A piece that Apple signed, decoded, for the console and for cards of customers. Times are milliseconds since 1970.
+/// A piece that Apple signed, decoded, for the console. Times are milliseconds since 1970.
 public struct ConsoleEvidence: Sendable, Equatable {
   /// `transaction` or `renewalInfo`.
   public let kind: String
@@ -52,33 +52,6 @@ public struct ConsoleEvidence: Sendable, Equatable {
         signature: try row.bytes("signature") ?? [])
     }
   }
-
-  /// The most purchases whose renewals are read at once.
-  public static let mostRenewals = 50
-
-  /// Reads the payload of the newest renewal info of each purchase, by the order in which renewal info counts.
-  ///
-  /// - Parameter purchases: ``mostRenewals`` of them at most are looked at.
-  /// - Throws: `PostgresError`.
-  @LoopActor
-  public static func renewals(
-    of purchases: [PurchaseKey], _ postgres: PostgresClient
-  ) async throws -> [PurchaseKey: [UInt8]] {
-    let keys = Array(purchases.prefix(mostRenewals))
-    guard !keys.isEmpty else { return [:] }
-    let rows = try await postgres.run(
-      PostgresQuery(
-        .readConsoleRenewals,
-        [
-          .int64s(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
-        ]))
-    var found: [PurchaseKey: [UInt8]] = [:]
-    for row in rows {
-      guard let place = try row.int64("place"), keys.indices.contains(Int(place) - 1) else { continue }
-      found[keys[Int(place) - 1]] = try row.bytes("payload")
-    }
-    return found
-  }
 }
 
 extension PostgresStatement {
@@ -93,17 +66,5 @@ extension PostgresStatement {
       ORDER BY signed_date DESC, kind LIMIT $4) AS e
     LEFT JOIN certificate_chains c ON c.sha256 = e.header_sha256
     ORDER BY e.signed_date DESC, e.kind
-    """)
-
-  static let readConsoleRenewals = PostgresStatement(
-    "console: read newest renewals", isByKeys: true,
-    """
-    SELECT asked.place, newest.payload
-    FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS asked (publisher, environment, original, place)
-    CROSS JOIN LATERAL (
-      SELECT payload FROM evidence
-      WHERE publisher_id = asked.publisher AND environment = asked.environment
-        AND original_transaction_id = asked.original AND kind = 'renewalInfo'
-      ORDER BY signed_date DESC, payload_sha256 DESC LIMIT 1) AS newest
     """)
 }

@@ -39,7 +39,7 @@ public struct ConsoleSettings: Sendable {
     publicURL = reader.optionalString(
       key,
       "How browsers reach the console behind a proxy, as `https://support.example.com/countersign`. With `https://`, "
-        + "cookies are for TLS only.", shown: "the listener's own address")
+        + "cookies are for TLS only. Gateways put it into customers' cards.", shown: "the listener's own address")
     if let publicURL, Self.parts(of: publicURL) == nil {
       reader.note(key, "is \"\(publicURL)\", expected https://host or https://host/path, without a slash at its end")
     }

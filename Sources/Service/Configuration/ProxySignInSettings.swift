@@ -1,7 +1,7 @@
 import Formats
 public import Transport
 
-/// The proxies before the console that sign people in, and say in header fields who somebody is.
+/// The authenticating proxies in front of the console. They sign people in, and say in header fields who somebody is.
 public struct ProxySignInSettings: Sendable {
   /// Whose header fields count: the addresses of the sockets' peers.
   public var addresses: [AddressBlock]
@@ -14,8 +14,8 @@ public struct ProxySignInSettings: Sendable {
 
   public static let addressesKey = "console.proxy.addresses"
   public static let rolesFileKey = "console.proxy.rolesFile"
-  /// A shorter prefix names so many addresses that somebody has made a mistake.
-  static let shortestPrefix = 8
+  /// Whether a block is so small that somebody may mean it: 8 bits or more of IPv4, 32 or more of IPv6.
+  static func isSmall(_ block: AddressBlock) -> Bool { block.length >= (block.address.bytes.count == 4 ? 8 : 32) }
 
   /// Reads the settings.
   ///
@@ -29,12 +29,12 @@ public struct ProxySignInSettings: Sendable {
       "Addresses and blocks, such as `10.1.0.0/16`, of the proxies that sign people in. The console believes the "
         + "header fields below from no other sender.")
     addresses = texts.compactMap { text in
-      let block = AddressBlock(text).flatMap { $0.length >= Self.shortestPrefix ? $0 : nil }
+      let block = AddressBlock(text).flatMap { Self.isSmall($0) ? $0 : nil }
       if block == nil {
         reader.note(
           Self.addressesKey,
-          "has \"\(text)\", expected an address, or a block such as 10.1.0.0/16 with \(Self.shortestPrefix) bits or "
-            + "more")
+          "has \"\(text)\", expected an address, or a block such as 10.1.0.0/16 with 8 bits or more (IPv6: 32 or "
+            + "more)")
       }
       return block
     }

@@ -12,10 +12,7 @@ public final class UnlistedProxies {
   private let log: Log
   private let setting: String
   private let seen: Counter
-  /// When each peer was told, within the last minute.
-  private var told: [AddressGroup: ContinuousClock.Instant] = [:]
-
-  private static let linesAMinute = 32
+  private var told = ToldPeers()
 
   /// - Parameter setting: that lists proxies, such as `gateway.trustedProxies`.
   public init(_ metrics: Metrics, _ log: Log, setting: String) {
@@ -29,11 +26,7 @@ public final class UnlistedProxies {
   public func look(at request: HTTPServerRequest) {
     guard let peer = Self.peer(of: request) else { return }
     seen.count()
-    let now = ContinuousClock.now
-    told = told.filter { now - $0.value < .seconds(60) }
-    let group = AddressGroup(peer)
-    guard told[group] == nil, told.count < Self.linesAMinute else { return }
-    told[group] = now
+    guard told.mayTell(peer, at: .now) else { return }
     log.warning(
       "a request came through a proxy that is not listed, so its clients are one; list it in \(setting)",
       ["peer": .string(peer)])

@@ -152,18 +152,18 @@ struct ConsolePeopleTests {
   @Test func `signed data comes as Apple signed it, and the newest renewal counts`() async throws {
     try await Given.with { ledger in
       try await ledger.register("100", for: "ann")
-      let purchase = Given.key("100")
-      let pieces = try await ConsoleEvidence.newest(of: purchase, limit: 5, within: .seconds(60), ledger.postgres)
+      let (purchase, time) = (Given.key("100"), Duration.seconds(60))
+      let pieces = try await ConsoleEvidence.newest(of: purchase, limit: 5, within: time, ledger.postgres)
       #expect(pieces.map(\.jws) == ["\u{1}.Ag.Aw"])
-      #expect(try await ConsoleEvidence.renewals(of: [purchase], ledger.postgres) == [:])
+      #expect(try await RenewalPayloads.newest(of: [purchase], within: time, ledger.postgres) == [:])
       for (sha, signed, text) in [(1, 5, "old"), (2, 9, "lesser"), (3, 9, "newest")] as [(Int, Int64, String)] {
         _ = try await ledger.postgres.run(
           PostgresQuery(.keepRenewal, [.bytes([UInt8(sha)]), .time(signed), .bytes(Array(text.utf8))]))
       }
       let other = Given.key("100", in: "Sandbox")
-      let found = try await ConsoleEvidence.renewals(of: [other, purchase], ledger.postgres)
+      let found = try await RenewalPayloads.newest(of: [other, purchase], within: time, ledger.postgres)
       #expect(found == [purchase: Array("newest".utf8)])
-      #expect(try await ConsoleEvidence.renewals(of: [], ledger.postgres) == [:])
+      #expect(try await RenewalPayloads.newest(of: [], within: time, ledger.postgres) == [:])
       // No chain is there for it.
       let all = try await ConsoleEvidence.newest(of: purchase, limit: 9, within: .seconds(60), ledger.postgres)
       #expect(all.count == 4 && all.filter { $0.jws == nil }.count == 3)
