@@ -6,6 +6,14 @@ import Testing
 
 /// What a stranger writes stays text.
 struct HTMLTests {
+  /// A form that was refused sends back what a person has typed.
+  @Test func `a field of several lines keeps its text`() {
+    let text = "\nעברית \u{2067}a\u{2069} </textarea><script>"
+    #expect(
+      HTML.textarea([.of(.name, "text")], text).source
+        == "<textarea name=\"text\">\n\nעברית \u{2067}a\u{2069} &lt;/textarea&gt;&lt;script&gt;</textarea>")
+  }
+
   @Test(arguments: [
     ("plain", "plain"), ("<script>", "&lt;script&gt;"), ("a & b", "a &amp; b"), ("\"'", "&quot;&#39;"),
     ("\u{0}\u{1b}", "\u{fffd}\u{fffd}"), ("two\nlines", "two\nlines"), ("é \u{200f}\u{2028}", "é \u{200f}\u{2028}"),

@@ -36,10 +36,9 @@ struct NoteForm: Equatable {
           [
             .field(
               "text", "For your colleagues. An export of the customer has it, and the erasure takes it away",
-              .element(
-                .textarea,
+              .textarea(
                 [.of(.id, "text"), .of(.name, "text"), .of(.maxlength, "\(longest)"), .of(.required, "required")],
-                [.text(form.text)])), .hidden("step", "preview"),
+                form.text)), .hidden("step", "preview"),
             .element(.button, [.of(.type, "submit")], [.text("Preview")]),
           ]),
       ])

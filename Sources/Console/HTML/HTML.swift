@@ -15,8 +15,8 @@ struct HTML: Sendable, Equatable {
 
   /// A text, with each character that means something to a browser escaped.
   ///
-  /// What turns the text behind it round becomes U+FFFD: with it, an id would look like another one. An attribute keeps
-  /// it, because a form sends back what it got.
+  /// What turns the text behind it round becomes U+FFFD: with it, an id would look like another one. An attribute and
+  /// a field of a form keep it, because a form sends back what it got.
   static func text(_ text: String) -> HTML {
     guard text.unicodeScalars.contains(where: turnsText) else { return HTML(escaped: escaped(text)) }
     var plain = String.UnicodeScalarView()
@@ -38,6 +38,12 @@ struct HTML: Sendable, Equatable {
     return HTML(
       escaped: source + children.map(\.source).joined() + "</\(tag.rawValue)>",
       isLive: attributes.contains(where: \.isLive) || children.contains(where: \.isLive))
+  }
+
+  /// A field of several lines with a text.
+  static func textarea(_ attributes: [Attribute], _ text: String) -> HTML {
+    // A browser drops a line feed at the beginning.
+    element(.textarea, attributes, [HTML(escaped: "\n" + escaped(text))])
   }
 
   /// A whole page. If it has a live region, it gets the console's one script: nothing else makes such an element.
