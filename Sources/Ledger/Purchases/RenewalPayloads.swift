@@ -1,5 +1,5 @@
 public import Domain
-public import EventLoop
+import EventLoop
 public import Postgres
 
 /// What Apple says last about the next renewals of purchases: the console and the cards of customers show prices of it.
