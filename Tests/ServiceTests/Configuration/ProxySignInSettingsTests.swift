@@ -27,8 +27,8 @@ struct ProxySignInSettingsTests {
   }
 
   private func mistake(_ members: String, beside others: String? = nil) throws -> [String] {
-    let text = others.map { text(members, beside: $0) } ?? text(members)
-    return try folder.mistakes(text).map { $0.replacing("countersign.json: console.", with: "") }
+    let file = others.map { text(members, beside: $0) } ?? text(members)
+    return try folder.mistakes(file).map { $0.replacing("countersign.json: console.", with: "") }
   }
 
   @Test(arguments: ["0.0.0.0/0", "::/0", "10.0.0.0/7", "10.1.0.0/8", "localhost", "10.1.2.3:80", "2000::/8", "2001::/31"])
