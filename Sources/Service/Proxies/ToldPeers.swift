@@ -1,4 +1,4 @@
-import Transport
+import HTTPServer
 
 /// The peers that the log has named within the last minute.
 ///
