@@ -52,6 +52,24 @@ struct FleetSettingsTests {
       ])
   }
 
+  @Test func `a key of a role is one of its own processes`() {
+    let beats = [
+      Self.beat("gateway"), Self.beat("worker", at: "c:1", ["worker.x": "1", "console.y": "2"]),
+      Self.beat("worker", at: "d:1", ["worker.x": "1"]),
+    ]
+    #expect(Self.values(beats) == ["worker.x=1 in worker"])
+  }
+
+  @Test func `a page without Redis, or with very many refusals, says what it does not know`() throws {
+    let page = try Self.page(nil)
+    #expect(page.html.contains("Redis did not answer") && page.html.contains("com.one"))
+    #expect(try !Self.page([Self.beat("worker", refused: [])]).html.contains("Redis did not answer"))
+    var beat = Self.beat("worker", refused: [Self.refusal("com.two")])
+    #expect(try Self.page([beat]).html.contains("no refusal is known"))
+    beat.hasMoreRefusedApps = true
+    #expect(try Self.page([beat]).html.contains("not told: Apple refuses"))
+  }
+
   @Test func `who is silent, or of a version that does not tell, has no values`() {
     let beats = [
       Self.beat("gateway", ["log.level": "debug"]), Self.beat("worker", silent: 60_000, ["log.level": "error"]),
@@ -71,7 +89,7 @@ struct FleetSettingsTests {
   }
 
   private static func page(
-    _ beats: [FleetBeat], _ role: ConsoleRole = .operator, of publishers: SeenPublishers = .all, after: Int64? = nil
+    _ beats: [FleetBeat]?, _ role: ConsoleRole = .operator, of publishers: SeenPublishers = .all, after: Int64? = nil
   ) throws -> ConfigurationPage {
     let person = ConsolePerson(name: "ada", role: role, publishers: publishers, password: try Scrypt.ofNobody())
     return ConfigurationPage(

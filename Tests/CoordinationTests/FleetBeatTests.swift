@@ -78,6 +78,7 @@ struct FleetBeatTests {
     #expect(beat.record.utf8.count < 110_000)
     let read = try #require(parsed(beat.record))
     #expect(read.troubles.count == FleetBeat.mostTroubles && read.readings.count == FleetBeat.mostReadings)
+    #expect(read.hasMoreRefusedApps && parsed(Self.beat.record)?.hasMoreRefusedApps == false)
     #expect(read.refusedApps?.count == FleetBeat.mostRefusedApps && read.settings?.count == FleetBeat.mostSettings)
     // JSON has no such numbers.
     beat.readings = [

@@ -67,7 +67,8 @@ extension ConsoleAPI {
     return reader.answer(html: page.html, json: page.json)
   }
 
-  /// Those that wait for one reason.
+  /// Those that wait for one reason, of as many as can be looked at in half of the time that a page has: the others wait
+  /// in the same line, and their time runs. The next page goes on from there.
   ///
   /// - Returns: `nil` if Redis does not answer.
   private func waiting(
@@ -76,7 +77,8 @@ extension ConsoleAPI {
     let store = ConsoleSynchronizations(postgres, doors: context.doors)
     var found: [(row: ConsoleSynchronization, progress: SynchronizationProgress)] = []
     var place = question.after
-    for _ in 0..<SynchronizationsPage.mostLooks {
+    let end = ContinuousClock.now + context.settings.console.statementTimeout / 2
+    for look in 0..<SynchronizationsPage.mostLooks where look == 0 || ContinuousClock.now < end {
       let looked = try await store.waiting(
         of: question.publishers, after: place, limit: SynchronizationsPage.lookedAtOnce)
       guard let progress = await progress(of: looked.rows.map(\.key)) else { return nil }

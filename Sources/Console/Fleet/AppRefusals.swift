@@ -6,6 +6,8 @@ struct AppRefusals: Sendable {
   /// How many workers tell.
   let workers: Int
   private let told: [FleetBeat.RefusedApp]
+  /// Whether a worker knows of more than it tells.
+  private let hasMore: Bool
 
   /// That of an app in one environment.
   struct Refusal: Equatable, Sendable {
@@ -22,6 +24,7 @@ struct AppRefusals: Sendable {
   init(_ beats: [FleetBeat]) {
     let lists = beats.filter { !$0.isSilent }.compactMap(\.refusedApps)
     (workers, told) = (lists.count, lists.flatMap(\.self))
+    hasMore = beats.contains { !$0.isSilent && $0.hasMoreRefusedApps }
   }
 
   /// The refusals of an app's key, in the order of its environments.
@@ -39,7 +42,10 @@ struct AppRefusals: Sendable {
   func html(_ app: Publisher.App, of publisher: Int64, _ view: ConsoleView) -> HTML {
     guard workers > 0 else { return .span("no worker tells", class: "none") }
     let refusals = of(app, of: publisher)
-    guard !refusals.isEmpty else { return .span("no refusal is known", class: "none") }
+    guard !refusals.isEmpty else {
+      let words = hasMore ? "not told: Apple refuses the keys of very many apps" : "no refusal is known"
+      return .span(words, class: "none")
+    }
     return .all(
       refusals.map { refusal in
         .element(

@@ -36,16 +36,26 @@ struct FleetSettings {
   var rows: [Row] {
     let stated = processes.flatMap { $0.settings ?? [] }
     let fallbacks = Dictionary(stated.map { ($0.key, $0.fallback) }) { first, _ in first }
-    let rows = fallbacks.sorted { $0.key < $1.key }.map { key, fallback in
-      Row(key: key, fallback: fallback, values: values(of: key))
+    let rows = fallbacks.sorted { $0.key < $1.key }.compactMap { key, fallback in
+      let values = values(of: key)
+      return values.isEmpty ? nil : Row(key: key, fallback: fallback, values: values)
     }
     return rows.filter(\.differs) + rows.filter { !$0.differs }
   }
 
   private func values(of key: String) -> [Value] {
-    let holders = Dictionary(grouping: processes) { process in process.settings?.first { $0.key == key }?.value }
+    let holders = Dictionary(grouping: processes(thatUse: key)) { process in
+      process.settings?.first { $0.key == key }?.value
+    }
     return holders.map { Value(text: $0, holders: names($1), count: $1.count) }
       .sorted { ($1.count, $0.text ?? "") < ($0.count, $1.text ?? "") }
+  }
+
+  /// All processes read all keys, but those of a role, such as `worker.concurrency`, mean something to that role only.
+  private func processes(thatUse key: String) -> [FleetBeat] {
+    let role = key.prefix { $0 != "." }
+    let isOfRole = ["gateway", "worker", "notifier", "console"].contains(role)
+    return isOfRole ? processes.filter { $0.role == role } : processes
   }
 
   /// The shortest names for some of the processes.

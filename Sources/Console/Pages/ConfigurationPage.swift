@@ -15,13 +15,16 @@ struct ConfigurationPage {
   let broken: [BrokenPublisher]
   let refusals: AppRefusals
   let settings: FleetSettings
+  /// Whether Redis said what the processes tell.
+  let isTold: Bool
 
   /// Takes a page of those publishers that the question is about.
   ///
-  /// - Parameter beats: what the processes have told last.
-  init(view: ConsoleView, question: ListQuestion, _ publishers: Publishers, _ beats: [FleetBeat] = []) {
+  /// - Parameter beats: what the processes have told last; `nil` if Redis did not say it.
+  init(view: ConsoleView, question: ListQuestion, _ publishers: Publishers, _ beats: [FleetBeat]? = []) {
     (self.view, self.question) = (view, question)
-    (refusals, settings) = (AppRefusals(beats), FleetSettings(beats))
+    (refusals, settings) = (AppRefusals(beats ?? []), FleetSettings(beats ?? []))
+    isTold = beats != nil
     let asked = Set(question.publishers)
     let behind = publishers.all.filter { publisher in
       asked.contains(publisher.id) && question.after.map { publisher.id > $0.publisherId } ?? true
@@ -46,17 +49,26 @@ struct ConfigurationPage {
   }
 
   private var mistakes: [HTML] {
-    broken.map { file in
-      let use = file.isKept ? "The content from before counts still." : "Its callers get 503, and its jobs wait."
-      let details = view.person.role == .operator ? file.mistakes.prefix(5).map { HTML.p(.text($0)) } : []
-      return .element(
-        .div, [.class("flag"), .of(.role, "status")],
-        [
-          .p(
-            .element(.strong, [], [.text("The file \(file.file) has a mistake. ")]), .text("Since "),
-            view.time(file.since), .text(". \(use)"))
-        ] + details)
-    }
+    let silence =
+      isTold
+      ? []
+      : [
+        HTML.element(
+          .div, [.class("flag"), .of(.role, "status")],
+          [.p(.text("Redis did not answer, so what the processes tell is missing. Load the page again in a moment."))])
+      ]
+    return silence
+      + broken.map { file in
+        let use = file.isKept ? "The content from before counts still." : "Its callers get 503, and its jobs wait."
+        let details = view.person.role == .operator ? file.mistakes.prefix(5).map { HTML.p(.text($0)) } : []
+        return .element(
+          .div, [.class("flag"), .of(.role, "status")],
+          [
+            .p(
+              .element(.strong, [], [.text("The file \(file.file) has a mistake. ")]), .text("Since "),
+              view.time(file.since), .text(". \(use)"))
+          ] + details)
+      }
   }
 
   private var publisherTable: HTML {

@@ -27,6 +27,7 @@ extension FleetBeat {
         json.member("value", json: Array("\(reading.value)".utf8))
       }
       if let refusedApps {
+        if hasMoreRefusedApps || refusedApps.count > Self.mostRefusedApps { json.member("hasMoreRefusedApps", true) }
         json.member("refusedApps", refusedApps.prefix(Self.mostRefusedApps)) { app, json in
           json.member("publisherId", app.publisherId)
           json.member("bundleId", app.bundleId)
@@ -80,6 +81,7 @@ extension FleetBeat {
       refusedApps: members["refusedApps".exact].map { list($0).compactMap(RefusedApp.init) },
       settings: members["settings".exact].map { list($0).compactMap(Setting.init) })
     (self.heardAt, self.readAt) = (heardAt, readAt)
+    hasMoreRefusedApps = members["hasMoreRefusedApps".exact] == .bool(true)
   }
 }
 

@@ -18,6 +18,8 @@ public struct FleetBeat: Sendable, Equatable {
   public var readings: [Reading]
   /// The apps whose key Apple refuses, as this process knows; `nil` for a process that does not learn of it.
   public var refusedApps: [RefusedApp]?
+  /// Whether the process knows of more refused apps than a beat tells.
+  public var hasMoreRefusedApps = false
   /// What its configuration says other than the defaults, without secrets; `nil` for a version that does not tell.
   public var settings: [Setting]?
   /// When Redis got it, in milliseconds of Redis' clock; 0 in a beat that was not sent yet.
