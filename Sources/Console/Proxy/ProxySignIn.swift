@@ -2,6 +2,7 @@ import Configuration
 import EventLoop
 import HTTPServer
 import Observability
+import Service
 
 /// Tells who sends a request, if a proxy in front of the console signs people in.
 ///
