@@ -21,7 +21,7 @@ struct ConsoleMetrics {
       known: OpenIDSignIn.Answer.labels.map { [$0] })
     proxyRequests = metrics.counter(
       "countersign_console_proxy_requests_total",
-      "Requests to the console by what the proxy that signs people in says about them.", labels: ["result"],
+      "Requests to a console before which a proxy signs people in, by result.", labels: ["result"],
       known: ProxySignIn.labels.map { [$0] })
   }
 }
