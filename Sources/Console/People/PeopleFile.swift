@@ -53,7 +53,7 @@ final class PeopleFile {
     }
     context.metrics.gauge(
       "countersign_console_roles_file_mistakes",
-      "Lines of the console's rolesFile that give nobody a role because they cannot be used; 1 if it is the file."
+      "Lines of the file of roles that give nobody a role because they cannot be used; 1 if it is the file itself."
     ) { [weak self] in
       Double(self?.roles?.mistakes.count ?? 0)
     }
