@@ -59,9 +59,8 @@ struct ConsoleMarkupTests {
     let notifications = try await fleet.texts("SELECT uuid AS text FROM notifications ORDER BY uuid")
     let named = try await fleet.texts("SELECT id AS text FROM webhook_endpoints ORDER BY id")
     let customer = [(name: "customer", value: MarkedField.customer.text)]
-    let searches = [
-      MarkedField.customer, .email, .correlation, .deadId, .search,
-    ].map { Self.address(["find"], [(name: "q", value: $0.text)]) }
+    let searched: [MarkedField] = [.customer, .email, .correlation, .deadId, .search]
+    let searches = searched.map { Self.address(["find"], [(name: "q", value: $0.text)]) }
     let test = [
       (name: "publisher", value: "1001"), (name: "app", value: "com.example.app"),
       (name: "environment", value: "Production"), (name: "token", value: Markup.text("token")),
@@ -77,7 +76,9 @@ struct ConsoleMarkupTests {
     pages += notifications.map { ["notifications", publisher, $0] }
     pages += named.map { ["endpoints", publisher, $0] }
     pages += ConsoleList.allCases.map { [$0.rawValue] }
-    let filters = [("dead", "kind", "deliveries"), ("dead", "kind", "notifications"), ("notifications", "state", "aside")]
+    let filters = [
+      ("dead", "kind", "deliveries"), ("dead", "kind", "notifications"), ("notifications", "state", "aside"),
+    ]
     let filtered = filters.map { Self.address([$0.0], [(name: $0.1, value: $0.2)]) }
     return pages.map { Self.address($0) } + filtered + searches + [
       Self.address(["audit"], customer), Self.address(["unclaimed"], [(name: "publisher", value: "1001")]),
@@ -119,7 +120,9 @@ struct ConsoleMarkupTests {
     try await walk.post(
       "/play/start", stranger + [(name: "app", value: "1001 com.example.app"), (name: "product", value: "monthly")])
     try await walk.post(Self.address(Self.customer.page + ["erase"]), [(name: "customerId", value: MarkupWalk.typed)])
-    let signIn = [(name: "name", value: MarkedField.signInName.text), (name: "password", value: Markup.text("password"))]
+    let signIn = [
+      (name: "name", value: MarkedField.signInName.text), (name: "password", value: Markup.text("password")),
+    ]
     try await walk.post("/sign-in", signIn + [(name: "next", value: MarkedField.next.text)])
   }
 
@@ -143,10 +146,12 @@ struct ConsoleMarkupTests {
       for field in MarkedField.all {
         let shown = Markup.shown(field.text)
         for kind in field.pages {
-          #expect(walk.sources[kind, default: []].contains(where: { $0.contains(shown) }), "\(kind) shows \(field.text)")
+          let isShown = walk.sources[kind, default: []].contains { $0.contains(shown) }
+          #expect(isShown, "\(kind) shows \(field.text)")
         }
         for kind in field.twins {
-          #expect(walk.texts[kind, default: []].contains(field.text.exact), "\(kind) tells \(field.text)")
+          let isTold = walk.texts[kind, default: []].contains(field.text.exact)
+          #expect(isTold, "\(kind) tells \(field.text)")
         }
       }
       for name in ["ada", "vic"] {

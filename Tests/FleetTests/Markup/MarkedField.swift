@@ -1,3 +1,5 @@
+@testable import Console
+
 /// A field that a stranger, a customer, a publisher or a person of the console fills in, and the pages that show it.
 struct MarkedField: Sendable {
   let text: String

@@ -82,9 +82,8 @@ struct MarkupFleet {
       try await registered(Self.life, MarkedField.customer.text, MarkedField.correlation.text) == 202)
     _ = try await fleet.finished([MarkedField.correlation.text])
     #expect(try await fleet.act("request-refund", on: Self.life))
-    for (type, subtype) in [(MarkedField.notification.text, MarkedField.subtype.text), ("ASIDE", "none")] {
-      let query = "type=\(PercentCoding.encoded(type))&subtype=\(PercentCoding.encoded(subtype))"
-      let signed = try await fleet.minted("notification/\(Self.life)?\(query)")
+    for type in ["MARKED", "ASIDE"] {
+      let signed = try await fleet.minted("notification/\(Self.life)?type=\(type)")
       #expect(try await ask("POST", "/apple/notifications", #"{"signedPayload": "\#(signed)"}"#).status == 200)
     }
     try await eventually("the notifications are applied, and Apple asks about the refund") {
@@ -95,6 +94,9 @@ struct MarkupFleet {
     try await fleet.execute(
       "UPDATE refund_requests SET reason = \(Markup.sql(MarkedField.refundReason.text)), "
         + "last_error = \(Markup.sql(MarkedField.refundError.text))")
+    try await fleet.execute(
+      "UPDATE notifications SET type = \(Markup.sql(MarkedField.notification.text)), "
+        + "subtype = \(Markup.sql(MarkedField.subtype.text)) WHERE type = 'MARKED'")
     try await fleet.execute(
       "UPDATE notifications SET applied_at = NULL, due_at = NULL, put_aside_at = now(), "
         + "put_aside_reason = \(Markup.sql(MarkedField.asideReason.text)) WHERE type = 'ASIDE'")

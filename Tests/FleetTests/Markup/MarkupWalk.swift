@@ -31,7 +31,7 @@ final class MarkupWalk {
   private static let most = 8
 
   /// What a person writes into a field.
-  static let typed = Markup.text("typed")
+  nonisolated static let typed = Markup.text("typed")
 
   init(_ browser: ConsoleTests.Browser) { self.browser = browser }
 
