@@ -40,7 +40,8 @@ struct FleetSettingsTests {
 
   @Test func `where processes differ stands first, with who has which value`() {
     let beats = [
-      Self.beat("gateway", at: "a:1", ["log.level": "debug", "a.key": "x"]), Self.beat("gateway", at: "b:1", ["a.key": "x"]),
+      Self.beat("gateway", at: "a:1", ["log.level": "debug", "a.key": "x"]),
+      Self.beat("gateway", at: "b:1", ["a.key": "x"]),
       Self.beat("worker", at: "c:1", ["log.level": "error", "a.key": "x"]),
       Self.beat("worker", at: "d:1", ["log.level": "error", "a.key": "x"]),
     ]
@@ -80,7 +81,8 @@ struct FleetSettingsTests {
   }
 
   private static func refusal(
-    _ bundle: BundleId = "com.one", of publisher: Int64 = 7, in environment: Environment = .production, since: Int64 = now
+    _ bundle: BundleId = "com.one", of publisher: Int64 = 7, in environment: Environment = .production,
+    since: Int64 = now
   ) -> FleetBeat.RefusedApp {
     FleetBeat.RefusedApp(bundle, of: publisher, in: environment, since: since, cause: "Apple said \(evil)")
   }
@@ -88,7 +90,8 @@ struct FleetSettingsTests {
   @Test func `an app's key is refused where a worker says so`() throws {
     let beats = [
       Self.beat("worker", at: "a:1", refused: [Self.refusal(since: Self.now - 1000), Self.refusal("com.two")]),
-      Self.beat("worker", at: "b:1", refused: [Self.refusal(since: Self.now - 9000), Self.refusal(of: 8, in: .sandbox)]),
+      Self.beat(
+        "worker", at: "b:1", refused: [Self.refusal(since: Self.now - 9000), Self.refusal(of: 8, in: .sandbox)]),
       Self.beat("worker", at: "c:1", silent: 60_000, refused: [Self.refusal(in: .sandbox)]), Self.beat("gateway"),
     ]
     let refusals = AppRefusals(beats)
@@ -121,7 +124,8 @@ struct FleetSettingsTests {
 
   @Test func `settings are for operators of all publishers, on the first page`() throws {
     let beats = [
-      Self.beat("gateway", at: "host-7:1", ["log.level": Self.evil]), Self.beat("worker", at: "host-8:1", ["log.level": "debug"]),
+      Self.beat("gateway", at: "host-7:1", ["log.level": Self.evil]),
+      Self.beat("worker", at: "host-8:1", ["log.level": "debug"]),
     ]
     let page = try Self.page(beats)
     #expect(page.html.contains("Settings in effect") && page.html.contains("differs") && !page.html.contains("<script"))

@@ -33,7 +33,8 @@ struct SynchronizationReasonTests {
 
   @Test(
     arguments: [
-      (.processing, nil, "running"), (nil, nil, "lost"), (.retrying, .network, "network"), (.retrying, .budget, "budget"),
+      (.processing, nil, "running"), (nil, nil, "lost"), (.retrying, .network, "network"),
+      (.retrying, .budget, "budget"),
       // An older worker wrote no cause; it ended a moment ago.
       (.retrying, nil, nil), (.finalized, nil, nil), (.finalized, .network, nil),
     ] as [(Synchronization.Status?, RetryCause?, String?)])

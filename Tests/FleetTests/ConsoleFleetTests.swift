@@ -137,10 +137,11 @@ struct ConsoleFleetTests {
       for (question, count) in [("", 3), ("?cause=apple_error", 3), ("?cause=unauthorized", 0), ("?cause=lost", 0)] {
         let list = try await ada.get("/synchronizations\(question)")
         #expect(list.status == 200, "\(question)")
-        #expect(list.text.components(separatedBy: "href=\"/synchronizations/1001/wait-").count == count + 1, "\(question)")
+        #expect(
+          list.text.ranges(of: "href=\"/synchronizations/1001/wait-").count == count, "\(question)")
       }
       let json = try await ada.get("/synchronizations.json?cause=apple_error").text
-      #expect(json.components(separatedBy: #""cause":"apple_error""#).count == 4, "\(json)")
+      #expect(json.ranges(of: #""cause":"apple_error""#).count == 3, "\(json)")
       #expect(try await other.get("/synchronizations?cause=apple_error").text.contains("None waits for this reason"))
       #expect(try await ada.get("/synchronizations?cause=other").status == 400)
       #expect(try await form.post(path, cause + Self.preview, []).status == 403)

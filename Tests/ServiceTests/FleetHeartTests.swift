@@ -1,4 +1,5 @@
 import Coordination
+import Domain
 import EventLoop
 import Observability
 import Redis

@@ -1,3 +1,4 @@
+import Coordination
 import Domain
 import HTTPServer
 import Ledger

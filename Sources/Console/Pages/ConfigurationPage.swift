@@ -98,7 +98,8 @@ struct ConfigurationPage {
           rows.map { publisher, app in
             [
               .text("\(publisher)"), .code(app.bundleId.text), .text(app.appAppleId.map { "\($0)" } ?? ""),
-              showsKeys ? .code(app.keyId) : .span("hidden from viewers", class: "none"), refusals.html(app, of: publisher, view),
+              showsKeys ? .code(app.keyId) : .span("hidden from viewers", class: "none"),
+              refusals.html(app, of: publisher, view),
               .text(app.environments.map(\.text).joined(separator: ", ")),
               .text(app.isReleased ? "yes" : "not yet"),
             ]
@@ -112,13 +113,7 @@ struct ConfigurationPage {
 
   /// The same as JSON.
   var json: [UInt8] {
-    page.json(
-      found.rows,
-      more: { writer in
-        writer.member("workersThatTell", Int64(refusals.workers))
-        if showsSettings { settings.write(&writer) }
-      }
-    ) { publisher, writer in
+    page.json(found.rows, more: writeFleet) { publisher, writer in
       writer.member("apps", publisher.apps) { app, writer in
         writer.member("appAppleId", app.appAppleId.map { "\($0)" })
         writer.member("bundleId", app.bundleId)
@@ -142,6 +137,14 @@ struct ConfigurationPage {
       writer.member("restore", publisher.ownership.restore.rawValue)
       writer.member("webhooksInFile", Int64(publisher.webhooks.count))
     }
+  }
+}
+
+extension ConfigurationPage {
+  /// Writes what belongs to no publisher.
+  private func writeFleet(_ writer: inout JSONWriter) {
+    writer.member("workersThatTell", Int64(refusals.workers))
+    if showsSettings { settings.write(&writer) }
   }
 }
 

@@ -1,4 +1,5 @@
 public import Domain
+import Formats
 
 /// What a process of the fleet tells about itself every few seconds.
 public struct FleetBeat: Sendable, Equatable {
