@@ -67,8 +67,8 @@ extension ConsoleAPI {
     return reader.answer(html: page.html, json: page.json)
   }
 
-  /// Those that wait for one reason, of as many as can be looked at in half of the time that a page has: the others wait
-  /// in the same line, and their time runs. The next page goes on from there.
+  /// Those that wait for one reason, of as many as can be looked at in half of a page's time. Other pages wait in the
+  /// same line, and their time runs. The next page goes on from there.
   ///
   /// - Returns: `nil` if Redis does not answer.
   private func waiting(

@@ -31,7 +31,9 @@ struct ProxySignInSettingsTests {
     return try folder.mistakes(file).map { $0.replacing("countersign.json: console.", with: "") }
   }
 
-  @Test(arguments: ["0.0.0.0/0", "::/0", "10.0.0.0/7", "10.1.0.0/8", "localhost", "10.1.2.3:80", "2000::/8", "2001::/31"])
+  @Test(arguments: [
+    "0.0.0.0/0", "::/0", "10.0.0.0/7", "10.1.0.0/8", "localhost", "10.1.2.3:80", "2000::/8", "2001::/31",
+  ])
   func `an address is one, or few`(address: String) throws {
     let mistakes = try mistake(#""addresses": ["\#(address)"], "rolesFile": "roles""#)
     #expect(mistakes.count == 1 && mistakes[0].hasPrefix("proxy.addresses: has \"\(address)\""), "\(mistakes)")
