@@ -90,7 +90,7 @@ struct RefusedActionTests {
     view.refused = RefusedAction(action: .note(Self.customer), words: "why", form: FormBody(Array("text=%zz".utf8)))
     let page = Self.customerPage(view)
     #expect(view.typed(.note(Self.customer)) == nil && page.contains("<details open=\"open\">"))
-    #expect(page.contains("></textarea>"))
+    #expect(page.contains(">\n</textarea>"))
   }
 
   @Test func `an endpoint's page keeps the day`() throws {
