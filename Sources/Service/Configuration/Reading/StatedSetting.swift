@@ -1,4 +1,3 @@
-import Formats
 import JSON
 
 /// A key of the configuration that somebody has set, with its value as people read it. It is never a secret.
@@ -17,16 +16,18 @@ public struct StatedSetting: Sendable, Equatable {
     let elements = value.split(separator: ",", omittingEmptySubsequences: false)
     // A comma may also stand in a user's name or password.
     let areURLs = elements.allSatisfy { $0.contains("://") }
-    self.value = areURLs ? elements.map(Self.withoutSecret).joined(separator: ",") : Self.withoutSecret(value[...])
+    self.value =
+      areURLs ? elements.map(Self.withoutSecret).joined(separator: ",") : Self.withoutSecret(Substring(value))
     fallback = shown.replacing("`", with: "")
   }
 
   private static func withoutSecret(_ text: Substring) -> String {
     guard let scheme = text.firstRange(of: "://") else { return String(text) }
-    let authority = text[scheme.upperBound...].prefix { !"/?#\\".contains($0) }
-    let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-    let isCut = authority.endIndex < text.endIndex || host.startIndex > authority.startIndex
-    return "\(text[..<scheme.upperBound])\(host)\(isCut ? "/…" : "")"
+    let rest = text.suffix(from: scheme.upperBound)
+    let authority = rest.prefix { !"/?#\\".contains($0) }
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+    let isCut = host.utf8.count < rest.utf8.count
+    return "\(text.prefix(upTo: scheme.upperBound))\(host)\(isCut ? "/…" : "")"
   }
 }
 
