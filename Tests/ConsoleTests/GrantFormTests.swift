@@ -98,15 +98,14 @@ struct GrantFormTests {
     #expect(try Self.preview(.give(grant), purchases: [purchase]).html.contains("This changes nothing"))
   }
 
-  private static func page(_ role: ConsoleRole, _ grants: [Grant] = [], _ form: GrantForm = GrantForm()) throws
-    -> Document
-  {
-    var page = CustomerPage(
-      view: try view(role), customer: customer, rules: AccessRules(offers: offers, allowsSandbox: true),
+  private static func page(_ role: ConsoleRole, _ grants: [Grant] = [], _ form: GrantForm? = nil) throws -> Document {
+    var view = try view(role)
+    if let form { view.refuse(.give(customer), form.hidden, "Choose a reason.") }
+    return CustomerPage(
+      view: view, customer: customer, rules: AccessRules(offers: offers, allowsSandbox: true),
       holdings: CustomerPurchases(isKnown: true, version: 1, purchases: [], grants: grants), purchases: [],
-      timeline: ConsoleTimeline.Reading())
-    (page.form, page.refusal) = (form, form == GrantForm() ? nil : "Choose a reason.")
-    return page.html
+      timeline: ConsoleTimeline.Reading()
+    ).html
   }
 
   @Test func `the customer's page has the forms for those who may act`() throws {

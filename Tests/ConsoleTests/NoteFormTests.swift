@@ -34,17 +34,18 @@ struct NoteFormTests {
     #expect(NoteForm(try #require(FormBody(Array(widest.utf8)))).defect == nil)
   }
 
-  private static func page(_ role: ConsoleRole, _ form: NoteForm = NoteForm(), _ moments: [ConsoleMoment] = []) throws
+  private static func page(_ role: ConsoleRole, _ form: NoteForm? = nil, _ moments: [ConsoleMoment] = []) throws
     -> Document
   {
     let person = ConsolePerson(name: "ada", role: role, publishers: .all, password: try Scrypt.ofNobody())
-    var page = CustomerPage(
-      view: ConsoleView(prefix: "/c", person: person, now: now), customer: customer,
+    var view = ConsoleView(prefix: "/c", person: person, now: now)
+    if let form { view.refuse(.note(customer), [("text", form.text)], "Write the note first.") }
+    return CustomerPage(
+      view: view, customer: customer,
       rules: AccessRules(offers: OfferCatalog([]), allowsSandbox: true),
       holdings: CustomerPurchases(isKnown: true, version: 1), purchases: [],
-      timeline: ConsoleTimeline.Reading(moments: moments))
-    page.note = form
-    return page.html
+      timeline: ConsoleTimeline.Reading(moments: moments)
+    ).html
   }
 
   @Test func `the page has the form, and shows notes as text`() throws {
@@ -53,7 +54,7 @@ struct NoteFormTests {
     let kept = try Self.page(.support, Self.form("<b>bold</b>"))
     #expect(kept.contains("&lt;b&gt;bold&lt;/b&gt;</textarea>") && kept.contains(#"<details open="open">"#))
     let moment = ConsoleMoment(kind: .note, at: Self.now, what: "<i>one\ntwo", id: "n", about: "bob")
-    let page = try Self.page(.support, NoteForm(), [moment])
+    let page = try Self.page(.support, nil, [moment])
     #expect(page.contains("<div class=\"note\">&lt;i&gt;one\ntwo</div>") && page.contains("bob"))
   }
 

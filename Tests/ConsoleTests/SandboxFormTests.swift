@@ -90,13 +90,14 @@ struct SandboxFormTests {
   }
 
   private static func page(
-    _ role: ConsoleRole, _ last: SandboxOverride?, allowsSandbox: Bool = false, form: SandboxForm = SandboxForm()
+    _ role: ConsoleRole, _ last: SandboxOverride?, allowsSandbox: Bool = false, form: SandboxForm? = nil
   ) throws -> String {
-    var page = CustomerPage(
-      view: try view(role), customer: customer, rules: AccessRules(offers: offers, allowsSandbox: allowsSandbox),
+    var view = try view(role)
+    if let form { view.refuse(.allowSandbox(customer), form.hidden, "Choose a reason.") }
+    let page = CustomerPage(
+      view: view, customer: customer, rules: AccessRules(offers: offers, allowsSandbox: allowsSandbox),
       lastSandbox: last, holdings: CustomerPurchases(isKnown: true, version: 1), purchases: [],
       timeline: ConsoleTimeline.Reading())
-    page.sandboxForm = form
     return page.html.text + String(decoding: page.json, as: UTF8.self)
   }
 

@@ -90,16 +90,23 @@ struct TimelineTests {
   @Test func `a message leads back to the page of the action`() throws {
     let view = try Self.view()
     let action = ConsoleRoute.Action.recover(EndpointKey(publisherId: 7, id: "ep"))
-    let reader = ConsoleReader(view: view, page: action.page)
+    let reader = ConsoleReader(view: view, page: action.page.segments)
     let refused = String(decoding: reader.message(409, "Not done", "why").body, as: UTF8.self)
     #expect(refused.contains("<a href=\"/c/endpoints/7/ep\">Back to the page</a>") && refused.contains("why"))
-    let elsewhere = String(decoding: reader.back(to: view.link(["dead"])).malformed.body, as: UTF8.self)
+    let elsewhere = String(
+      decoding: reader.back(to: view.link(["dead"])).answer(to: .malformed).body, as: UTF8.self)
     #expect(elsewhere.contains("<a href=\"/c/dead\">Back to the page</a>"))
     let page = String(decoding: ConsoleReader(view: view).nothing.body, as: UTF8.self)
     #expect(page.contains("<a href=\"/c/\">Find by any id</a>"))
     let viewer = ConsoleReader(view: try Self.view(.viewer), page: ["dead"])
-    let refusal = try #require(viewer.refusalOfAction)
-    #expect(refusal.status == 403)
-    #expect(String(decoding: refusal.body, as: UTF8.self).contains("href=\"/c/dead\">Back"))
+    do {
+      try viewer.mustAct()
+      Issue.record("a viewer may act")
+    } catch {
+      let refusal = viewer.answer(to: error)
+      #expect(refusal.status == 403)
+      #expect(String(decoding: refusal.body, as: UTF8.self).contains("href=\"/c/dead\">Back"))
+    }
+    #expect(throws: Never.self) { try reader.mustAct() }
   }
 }

@@ -82,7 +82,10 @@ struct ConsoleTrafficTests {
       }
       let form = ConsoleTests.Form(fleet: fleet, browser: ada)
       #expect(try await form.post(recover, since + Self.confirm, []).status == 403)
-      #expect(try await form.post(recover, [(name: "since", value: "<u>")]).status == 400)
+      let wrong = try await form.post(recover, [(name: "since", value: "<u>")])
+      #expect(
+        wrong.status == 400 && wrong.text.contains("role=\"alert\"") && wrong.text.contains("value=\"&lt;u&gt;\""))
+      #expect(wrong.text.contains("Choose the first day") && wrong.text.contains("Attempts"), "\(wrong.text)")
       let asked = try await form.post(recover, since + Self.preview)
       #expect(asked.status == 200 && asked.text.contains("Send 1 event"), "\(asked.text)")
       #expect(try await actions(fleet, "event%") == [])
@@ -103,7 +106,8 @@ struct ConsoleTrafficTests {
       }
       let got = try await fleet.webhooks.wait(for: count + 1)
       #expect(got[count].id == event && got[count].isVerified)
-      #expect(try await form.post(resend, Self.confirm).status == 400)
+      let malformed = try await form.post(resend, Self.confirm)
+      #expect(malformed.status == 400 && malformed.text.contains("role=\"alert\"") && malformed.text.contains(event))
       #expect(
         try await actions(fleet, "event%") == ["events.recovered operator:ada 1001", "event.resent operator:ada 1001"])
     }
@@ -140,7 +144,9 @@ struct ConsoleTrafficTests {
       #expect(try await ada.get(page).text.contains("Gets its events"))
       #expect(try await form.post("\(page)/disable", Self.confirm).location == page)
       #expect(try await ada.get(page).text.contains("Gets nothing: disabled"))
-      #expect(try await form.post("\(page)/test", Self.confirm).status == 409)
+      let off = try await form.post("\(page)/test", Self.confirm)
+      #expect(off.status == 409 && off.text.contains("role=\"alert\"") && off.text.contains("Enable it first."))
+      #expect(off.text.contains("Attempts"), "\(off.text)")
       #expect(try await form.post("\(page)/enable", Self.preview).text.contains("Enable the endpoint?"))
       #expect(try await form.post("\(page)/enable", Self.confirm).location == page)
 

@@ -8,7 +8,9 @@ import Service
 /// Order ids. Only Apple knows them, so the console asks with the keys of the publisher's apps.
 extension ConsoleAPI {
   func order(_ request: HTTPServerRequest, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
-    if let refusal = reader.refusalOfAction { return refusal }
+    guard reader.view.person.role.acts else {
+      return reader.message(403, "Not asked", "A viewer asks Apple nothing. Ask somebody with the role support.")
+    }
     guard let form = FormBody(request.body), let id = form["order"].flatMap(OrderQuestion.orderId),
       let asked = form["publisher"].flatMap({ Int64($0) })
     else { return reader.message(400, "Not asked", "The form cannot be read. Look for the order id again.") }

@@ -90,8 +90,6 @@ final class ConsoleAPI {
         try await self.answer(request, route)
       }
       return counted(answer, route.label)
-    } catch let refusal as ConsoleRefusal {
-      return counted(refusal.answer, route.label)
     } catch {
       log("console failed", error)
       return counted(
@@ -134,46 +132,36 @@ final class ConsoleAPI {
         return isJSON ? ConsoleAnswer.text(401, "Sign in first.") : toSignIn(self.page(of: request))
       }
       let reader = ConsoleReader(view: view(person, request), isJSON: isJSON)
-      switch page {
-      case .find: return try await find(request.query("q") ?? "", reader)
-      case .customer(let key): return try await customer(key, reader)
-      case .purchase(let key): return try await purchase(key, reader)
-      case .list(let list): return try await self.list(list, request, reader)
-      case .endpoint(let key): return try await endpoint(key, request, reader)
-      case .event(let key): return try await event(key, reader)
-      case .notification(let key): return try await notification(key, reader)
-      case .synchronization(let key): return try await synchronization(key, reader)
-      case .testNotification: return try await testedNotification(request, reader)
-      case .play: return play(reader)
-      case .life(let key): return try await life(key, request, reader)
+      do {
+        return try await show(page, request, reader)
+      } catch let refusal as ConsoleRefusal {
+        return reader.answer(to: refusal)
       }
     case .action(let action):
-      guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page)) }
-      let reader = ConsoleReader(view: view(person, request), page: action.page)
-      switch action {
-      case .give(let customer): return try await give(customer, request, reader)
-      case .allowSandbox(let customer): return try await allowSandbox(for: customer, request, reader)
-      case .withdrawSandbox(let customer): return try await withdrawSandbox(of: customer, request, reader)
-      case .withdraw(let grant, let customer): return try await withdraw(grant, of: customer, request, reader)
-      case .note(let customer): return try await write(noteAbout: customer, request, reader)
-      case .release(let purchase): return try await release(purchase, request, reader)
-      case .transfer(let purchase): return try await transfer(purchase, request, reader)
-      case .check(let purchase): return try await check(purchase, request, reader)
-      case .export(let customer): return try await export(customer, request, reader)
-      case .erase(let customer): return try await erase(customer, request, reader)
-      case .resend(let event, let endpoint): return try await resend(event, to: endpoint, request, reader)
-      case .recover(let endpoint): return try await recover(endpoint, request, reader)
-      case .endpoint(let change, let endpoint): return try await self.change(endpoint, change, request, reader)
-      case .retry(let synchronizations): return try await retry(synchronizations, request, reader)
-      case .dead(let change): return try await changeDead(change, request, reader)
-      case .testNotification: return try await testNotification(request, reader)
-      case .startLife: return try await startLife(request, reader)
-      case .apply(let action, let key): return try await apply(action, to: key, request, reader)
-      case .retryAll: return try await retryAll(request, reader)
-      }
+      guard let person = try await person(of: request) else { return toSignIn(Link(prefix, action.page.segments)) }
+      return try await act(action, request, ConsoleReader(view: view(person, request), page: action.page.segments))
     case .order:
       guard let person = try await person(of: request) else { return toSignIn(Link(prefix, [])) }
       return try await order(request, ConsoleReader(view: view(person, request)))
+    }
+  }
+
+  /// A page, for somebody who has signed in.
+  func show(
+    _ page: ConsoleRoute.Page, _ request: HTTPServerRequest, _ reader: ConsoleReader
+  ) async throws -> HTTPServerResponse {
+    switch page {
+    case .find: return try await find(request.query("q") ?? "", reader)
+    case .customer(let key): return try await customer(key, reader)
+    case .purchase(let key): return try await purchase(key, reader)
+    case .list(let list): return try await self.list(list, request, reader)
+    case .endpoint(let key): return try await endpoint(key, request, reader)
+    case .event(let key): return try await event(key, reader)
+    case .notification(let key): return try await notification(key, reader)
+    case .synchronization(let key): return try await synchronization(key, reader)
+    case .testNotification: return try await testedNotification(request, reader)
+    case .play: return play(reader)
+    case .life(let key): return try await life(key, request, reader)
     }
   }
 

@@ -27,6 +27,14 @@ struct ConsoleReader: Sendable {
       ? ConsoleAnswer.text(status, text) : ConsoleAnswer.page(status, Layout.message(title, view, text, back: back))
   }
 
+  /// The answer to a refusal where no page says it.
+  func answer(to refusal: ConsoleRefusal) -> HTTPServerResponse {
+    switch refusal {
+    case .answered(let answer): answer
+    case .notDone(let status, let words): message(status, "Not done", words)
+    }
+  }
+
   /// The same reader, whose messages lead to another page.
   func back(to page: Link) -> ConsoleReader {
     var reader = self

@@ -31,6 +31,23 @@ enum ConsoleRoute: Equatable {
     /// Where a life in the simulator begins, and one that is played.
     case play
     case life(PurchaseKey)
+
+    /// The segments of its address.
+    var segments: [String] {
+      switch self {
+      case .find: []
+      case .customer(let key): key.page
+      case .purchase(let key): key.page
+      case .list(let list): [list.rawValue]
+      case .endpoint(let key): key.page
+      case .event(let key): key.page
+      case .notification(let key): key.page
+      case .synchronization(let key): key.page
+      case .testNotification: [ConsoleList.notifications.rawValue, "tested"]
+      case .play: ["play"]
+      case .life(let key): ["play", "\(key.publisherId)", key.originalTransactionId.text]
+      }
+    }
   }
 
   /// What changes something. Each is a form that a page of the console posts.
@@ -62,20 +79,29 @@ enum ConsoleRoute: Equatable {
     case startLife
     case apply(PlayedLife.Action, PurchaseKey)
 
-    /// The segments of the page that has the form.
-    var page: [String] {
+    /// The page that has the form.
+    var page: Page {
       switch self {
       case .give(let customer), .withdraw(_, let customer), .note(let customer), .export(let customer),
         .erase(let customer), .allowSandbox(let customer), .withdrawSandbox(let customer):
-        customer.page
-      case .release(let purchase), .transfer(let purchase), .check(let purchase): purchase.page
-      case .resend(let event, _): event.page
-      case .recover(let endpoint), .endpoint(_, let endpoint): endpoint.page
-      case .retry(let synchronizations): synchronizations.page
-      case .testNotification: [ConsoleList.notifications.rawValue]
-      case .dead: [ConsoleList.dead.rawValue]
-      case .startLife, .apply: ["play"]
-      case .retryAll: [ConsoleList.synchronizations.rawValue]
+        .customer(customer)
+      case .release(let purchase), .transfer(let purchase), .check(let purchase): .purchase(purchase)
+      case .resend(let event, _): .event(event)
+      case .recover(let endpoint), .endpoint(_, let endpoint): .endpoint(endpoint)
+      case .retry(let synchronizations): .synchronization(synchronizations)
+      case .testNotification: .list(.notifications)
+      case .dead: .list(.dead)
+      case .startLife, .apply: .play
+      case .retryAll: .list(.synchronizations)
+      }
+    }
+
+    /// The fields of the form that also choose what its page shows.
+    var choices: [String] {
+      switch self {
+      case .retryAll, .testNotification: ["publisher"]
+      case .dead: ["kind", "cause", "publisher"]
+      default: []
       }
     }
   }

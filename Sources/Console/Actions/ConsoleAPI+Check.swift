@@ -20,16 +20,16 @@ extension ConsoleAPI {
     else { return reader.nothing }
     let deciding = purchase.deciding
     guard let app = PurchaseLookups.app(for: purchase, of: publisher) else {
-      return reader.message(
-        409, "Not done",
+      throw ConsoleRefusal.notDone(
+        409,
         "The publisher's file has no app \(deciding.bundleId) in \(key.environment), so nobody can ask Apple about it.")
     }
     guard
       publisher.timer.needsApple(
         deciding.kind, deciding.productId, purchaseDate: deciding.purchaseDate, now: reader.view.now)
     else {
-      return reader.message(
-        409, "Not done",
+      throw ConsoleRefusal.notDone(
+        409,
         "The pass is over by the days of its offer, whatever Apple says. So nobody asks Apple about it.")
     }
     switch body["step"] {

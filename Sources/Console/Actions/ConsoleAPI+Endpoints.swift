@@ -13,11 +13,11 @@ extension ConsoleAPI {
   ) async throws -> HTTPServerResponse {
     let body = try readForm(request, on: key.publisherId, reader).body
     guard change.isAllowed(reader.view.person.role) else {
-      return reader.message(403, "For operators", "The page would show a secret. Ask somebody with the role operator.")
+      throw ConsoleRefusal.notDone(403, "The page would show a secret. Ask somebody with the role operator.")
     }
     guard let endpoint = try await known(key), endpoint.source != "forward" else { return reader.nothing }
     let state = try await endpoints.states(of: [key]).first ?? ConsoleEndpoint.State()
-    if let refusal = change.refusal(endpoint, state) { return reader.message(409, "Not done", refusal) }
+    if let refusal = change.refusal(endpoint, state) { throw ConsoleRefusal.notDone(409, refusal) }
     let isConfirmed = body["step"] == "confirm"
     switch change {
     case .enable, .disable:
@@ -101,7 +101,7 @@ extension ConsoleAPI {
     let (key, view) = (endpoint.key, reader.view)
     guard let now = try await endpointStore.endpoint(key.publisherId, key.id) else { return reader.nothing }
     let chosen = body["overlap"].flatMap { Int64($0) }.flatMap(SecretOverlap.init)
-    guard !isConfirmed || chosen != nil else { return reader.malformed }
+    guard !isConfirmed || chosen != nil else { throw ConsoleRefusal.malformed }
     let overlap = chosen ?? .day
     let ends = now.secrets.compactMap(\.expiresAt).filter { view.now < $0 }
     let preview = ActionPreview(
@@ -120,7 +120,7 @@ extension ConsoleAPI {
       ], button: "Rotate the secret", back: view.link(to: key))
     guard isConfirmed else { return page(preview) }
     // A form that is sent twice must not make two secrets, of which nobody sees the first.
-    guard let seen = body["seen"].flatMap({ Int64($0) }) else { return reader.malformed }
+    guard let seen = body["seen"].flatMap({ Int64($0) }) else { throw ConsoleRefusal.malformed }
     let new: [UInt8]
     do {
       new = try WebhookSecret.newKey(now.format)
@@ -162,7 +162,7 @@ extension ConsoleAPI {
     _ endpoint: ConsoleEndpoint, _ body: FormBody, _ isConfirmed: Bool, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
     let (key, view) = (endpoint.key, reader.view)
-    let token = try formToken("token", in: body, isConfirmed: isConfirmed, reader)
+    let token = try formToken("token", in: body, isConfirmed: isConfirmed)
     let event = Event(
       testing: key.id, of: key.publisherId, id: Event.id(ofTest: token, at: key.id, of: key.publisherId),
       traceparent: TraceParent().description, now: context.now())

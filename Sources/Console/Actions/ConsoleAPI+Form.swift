@@ -5,18 +5,13 @@ import HTTPServer
 import Observability
 import Service
 
-/// An answer that ends a request at once.
-struct ConsoleRefusal: Error {
-  let answer: HTTPServerResponse
-}
-
 /// What every action asks first: whether the person may see the publisher, whether the person may change anything, and
 /// what the form says.
 extension ConsoleAPI {
   /// The publisher that somebody acts on.
   func acting(on publisherId: Int64, _ reader: ConsoleReader) throws(ConsoleRefusal) -> Publisher {
-    guard let publisher = publisher(publisherId, reader) else { throw ConsoleRefusal(answer: reader.nothing) }
-    if let refusal = reader.refusalOfAction { throw ConsoleRefusal(answer: refusal) }
+    guard let publisher = publisher(publisherId, reader) else { throw ConsoleRefusal.answered(reader.nothing) }
+    try reader.mustAct()
     return publisher
   }
 
@@ -25,17 +20,17 @@ extension ConsoleAPI {
     _ request: HTTPServerRequest, on publisherId: Int64, _ reader: ConsoleReader
   ) throws(ConsoleRefusal) -> (publisher: Publisher, body: FormBody) {
     let publisher = try acting(on: publisherId, reader)
-    guard let body = FormBody(request.body) else { throw ConsoleRefusal(answer: reader.malformed) }
+    guard let body = FormBody(request.body) else { throw ConsoleRefusal.malformed }
     return (publisher, body)
   }
 
   /// The random text by which a form works once: a new one for a preview, and the form's own if it is confirmed.
   ///
   /// - Throws: `ConsoleRefusal` for a text that no preview makes; `CryptoError`.
-  func formToken(_ name: String, in body: FormBody, isConfirmed: Bool, _ reader: ConsoleReader) throws -> String {
+  func formToken(_ name: String, in body: FormBody, isConfirmed: Bool) throws -> String {
     let token = isConfirmed ? body[name] ?? "" : Hex.encode(try secureRandomBytes(16))
     guard token.utf8.count == 32, token.utf8.allSatisfy(\.isASCIILetterOrDigit) else {
-      throw ConsoleRefusal(answer: reader.malformed)
+      throw ConsoleRefusal.malformed
     }
     return token
   }
@@ -50,13 +45,10 @@ extension ConsoleAPI {
 }
 
 extension ConsoleReader {
-  /// The answer to somebody who may not change anything; `nil` for everybody else.
-  var refusalOfAction: HTTPServerResponse? {
-    view.person.role.acts
-      ? nil : message(403, "Not for viewers", "A viewer changes nothing. Ask somebody with the role support.")
-  }
-
-  var malformed: HTTPServerResponse {
-    message(400, "Not done", "The form cannot be read. Open the page again, and fill it in once more.")
+  /// Refuses somebody who may not change anything.
+  func mustAct() throws(ConsoleRefusal) {
+    guard view.person.role.acts else {
+      throw .notDone(403, "A viewer changes nothing. Ask somebody with the role support.")
+    }
   }
 }

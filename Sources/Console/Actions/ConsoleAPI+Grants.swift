@@ -25,7 +25,7 @@ extension ConsoleAPI {
     do {
       grant = try form.grant(to: customer, offers: publisher.offers, limits: limits, now: reader.view.now)
     } catch {
-      return try await page(of: customer, reader, 400, error.words, form)
+      throw ConsoleRefusal.notDone(400, error.words)
     }
     guard isConfirmed else { return preview(.give(grant), form, publisher, held, reader) }
     do {
@@ -36,7 +36,7 @@ extension ConsoleAPI {
       answer.takeTold().leaveInOutbox()
       return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
     } catch let refusal as GrantRefusal {
-      return try await page(of: customer, reader, 409, refusal.words(limits), form)
+      throw ConsoleRefusal.notDone(409, refusal.words(limits))
     } catch {
       log("console could not give a grant", error)
       return preview(.give(grant), form, publisher, held, reader, Self.unknown)
@@ -52,7 +52,7 @@ extension ConsoleAPI {
     let over = "The grant is over already, or it is another customer's."
     let open = held.grants.first { $0.id == id && $0.state(at: reader.view.now) == .open }
     guard body["step"] == "confirm" else {
-      guard let open else { return try await page(of: customer, reader, 409, over) }
+      guard let open else { throw ConsoleRefusal.notDone(409, over) }
       return preview(.withdraw(open), GrantForm(), publisher, held, reader)
     }
     let withdrawn: Grant?
@@ -68,11 +68,11 @@ extension ConsoleAPI {
       }
     } catch {
       log("console could not withdraw a grant", error)
-      guard let open else { return try await page(of: customer, reader, 503, Self.unknown) }
+      guard let open else { throw ConsoleRefusal.notDone(503, Self.unknown) }
       return preview(.withdraw(open), GrantForm(), publisher, held, reader, Self.unknown)
     }
     // Somebody whose first answer was lost sends the form again, and is told that it is done.
-    guard withdrawn?.withdrawnAt != nil else { return try await page(of: customer, reader, 409, over) }
+    guard withdrawn?.withdrawnAt != nil else { throw ConsoleRefusal.notDone(409, over) }
     return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
   }
 
@@ -89,15 +89,6 @@ extension ConsoleAPI {
       rules: publisher.accessRules(for: change.grant.customer.id, owning: held.purchases), holdings: held,
       refusal: refusal)
     return ConsoleAnswer.page(refusal == nil ? 200 : 503, page.html)
-  }
-
-  /// The customer's page with the form as the person has filled it in, and why it was not done.
-  private func page(
-    of customer: CustomerKey, _ reader: ConsoleReader, _ status: Int, _ refusal: String, _ form: GrantForm = GrantForm()
-  ) async throws -> HTTPServerResponse {
-    guard var page = try await customerPage(customer, reader) else { return reader.nothing }
-    (page.refusal, page.form) = (refusal, form)
-    return ConsoleAnswer.page(status, page.html)
   }
 
   private func note(_ action: String, _ grant: Grant) {

@@ -14,8 +14,8 @@ extension ConsoleAPI {
     let (view, isConfirmed) = (reader.view, body["step"] == "confirm")
     var form = NoteForm(body)
     if !isConfirmed { form.id = NoteId(random: try secureRandomBytes(16)).text }
-    if let defect = form.defect { return try await page(of: customer, reader, 400, defect, form) }
-    guard let id = NoteId(canonical: form.id) else { return reader.malformed }
+    if let defect = form.defect { throw ConsoleRefusal.notDone(400, defect) }
+    guard let id = NoteId(canonical: form.id) else { throw ConsoleRefusal.malformed }
     guard try await holdings.holdings(of: customer).isKnown else { return reader.nothing }
     var preview = ActionPreview(
       view: view, title: "Keep the note?", above: "Customer \(customer.id) of publisher \(customer.publisherId)",
@@ -28,30 +28,23 @@ extension ConsoleAPI {
       button: "Keep the note",
       back: view.link(to: customer))
     guard isConfirmed else { return ConsoleAnswer.page(200, preview.html) }
+    let note = CustomerNote(
+      id: id, customer: customer, text: form.text, person: view.person.name, createdAt: context.now())
     do {
-      let note = CustomerNote(
-        id: id, customer: customer, text: form.text, person: view.person.name, createdAt: context.now())
       switch try await CustomerNotes(postgres).add(note) {
       case .kept: break
       case .unknownCustomer: return reader.nothing
       case .full:
-        return try await page(
-          of: customer, reader, 409, "The customer has \(CustomerNotes.most) notes, which is the most.", form)
+        throw ConsoleRefusal.notDone(409, "The customer has \(CustomerNotes.most) notes, which is the most.")
       }
       context.log.info("note kept at the console", ["publisherId": .int(customer.publisherId)])
       return ConsoleAnswer.seeOther(view.link(to: customer).address)
+    } catch let refusal as ConsoleRefusal {
+      throw refusal
     } catch {
       log("console could not keep a note", error)
       preview.refusal = "The ledger did not answer, so it may be kept. Send the form again: it is kept once."
       return ConsoleAnswer.page(503, preview.html)
     }
-  }
-
-  private func page(
-    of customer: CustomerKey, _ reader: ConsoleReader, _ status: Int, _ refusal: String, _ form: NoteForm
-  ) async throws -> HTTPServerResponse {
-    guard var page = try await customerPage(customer, reader) else { return reader.nothing }
-    (page.refusal, page.note) = (refusal, form)
-    return ConsoleAnswer.page(status, page.html)
   }
 }

@@ -34,9 +34,9 @@ extension ConsoleAPI {
   ) async throws -> HTTPServerResponse {
     guard publisher(customer.publisherId, reader) != nil else { return reader.nothing }
     guard reader.view.person.role.erases else {
-      return reader.message(403, "For operators", "An erasure cannot be undone. Ask somebody with the role operator.")
+      throw ConsoleRefusal.notDone(403, "An erasure cannot be undone. Ask somebody with the role operator.")
     }
-    guard let body = FormBody(request.body) else { return reader.malformed }
+    guard let body = FormBody(request.body) else { throw ConsoleRefusal.malformed }
     let held = try await holdings.holdings(of: customer)
     var preview = ErasurePreview(view: reader.view, customer: customer, holdings: held)
     // The ledger may have no row of a customer whom an erasure must still note: a job may be under way.
@@ -44,6 +44,7 @@ extension ConsoleAPI {
       return held.isKnown ? ConsoleAnswer.page(200, preview.html) : reader.nothing
     }
     guard body["customerId"].map({ CustomerId($0) }) == customer.id else {
+      preview.typed = body["customerId"] ?? ""
       preview.refusal = "The field has another id than the page. Type the customer's id, as it stands above."
       return ConsoleAnswer.page(400, preview.html)
     }

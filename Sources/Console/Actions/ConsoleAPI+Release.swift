@@ -14,7 +14,7 @@ extension ConsoleAPI {
     let (publisher, body) = try readForm(request, on: key.publisherId, reader)
     guard let purchase = try await PurchaseReader(postgres).purchases([key])[key] else { return reader.nothing }
     guard let owner = purchase.owner else {
-      return reader.message(409, "Nobody owns it", "Nobody owns this purchase now, so there is nothing to release.")
+      throw ConsoleRefusal.notDone(409, "Nobody owns this purchase now, so there is nothing to release.")
     }
     let held = try await holdings.holdings(of: key.customer(owner.customerId))
     var preview = ReleasePreview(
@@ -25,24 +25,25 @@ extension ConsoleAPI {
       preview.refusal = "Somebody else owns the purchase by now. Look at it again before you release it."
       return ConsoleAnswer.page(409, preview.html)
     }
+    let isReleased: Bool
     do {
       let answer = try await PurchaseRelease(postgres).release(
         key, publisher: publisher, subscriptionId: period, by: reader.view.person.name, now: context.now())
       guard let answer else { return reader.nothing }
-      let isReleased = answer.isReleased
+      isReleased = answer.isReleased
       answer.takeTold().leaveInOutbox()
-      guard isReleased else {
-        return reader.message(
-          409, "Not released", "The purchase changed its owner meanwhile. Look at it again before you release it.")
-      }
-      log(of: key).info("purchase released at the console")
-      return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not release a purchase", error)
       preview.refusal =
         "The ledger did not answer, so it may be done. Send the form again: it takes the purchase from this owner only."
       return ConsoleAnswer.page(503, preview.html)
     }
+    guard isReleased else {
+      throw ConsoleRefusal.notDone(
+        409, "The purchase changed its owner meanwhile. Look at it again before you release it.")
+    }
+    log(of: key).info("purchase released at the console")
+    return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
   }
 }
 

@@ -20,9 +20,9 @@ extension ConsoleAPI {
     guard let endpoint = try await known(endpointKey), endpoint.source != "forward",
       let event = try await ConsoleEvent.read(key.publisherId, key.id, postgres).event
     else { return reader.nothing }
-    if let refusal = try await refusalOfReplay(endpoint) { return reader.message(409, "Not done", refusal) }
+    try await mustTakeReplays(endpoint)
     let isConfirmed = body["step"] == "confirm"
-    let round = try formToken("round", in: body, isConfirmed: isConfirmed, reader)
+    let round = try formToken("round", in: body, isConfirmed: isConfirmed)
     var preview = ActionPreview(
       view: reader.view, title: "Send the event again?", above: "Event \(key.id) of publisher \(key.publisherId)",
       facts: [
@@ -57,12 +57,10 @@ extension ConsoleAPI {
   ) async throws -> HTTPServerResponse {
     let body = try readForm(request, on: key.publisherId, reader).body
     guard let endpoint = try await known(key), endpoint.source != "forward" else { return reader.nothing }
-    if let refusal = try await refusalOfReplay(endpoint) { return reader.message(409, "Not done", refusal) }
+    try await mustTakeReplays(endpoint)
     let day = body["since"] ?? ""
     guard day.utf8.count == 10, let since = milliseconds(rfc3339: day + "T00:00:00Z"), since >= 0 else {
-      guard var page = try await endpointPage(key, EndpointPage.Question(), reader) else { return reader.nothing }
-      (page.refusal, page.since) = ("Choose the first day, such as 2026-11-22.", day)
-      return ConsoleAnswer.page(400, page.html)
+      throw ConsoleRefusal.notDone(400, "Choose the first day, such as 2026-11-22.")
     }
     let owed = try await deliveries.owed(
       publisher: key.publisherId, endpoint: key.id, since: since, limit: Self.recoveredAtOnce + 1)
@@ -107,12 +105,12 @@ extension ConsoleAPI {
   private nonisolated static let wordsOfReplay =
     "A notifier sends it within a minute. The webhook-id stays the same, so a receiver that has it already drops it."
 
-  /// Why nothing can be sent to an endpoint; `nil` if it can.
-  private func refusalOfReplay(_ endpoint: ConsoleEndpoint) async throws -> String? {
+  /// Refuses to send to an endpoint that is disabled.
+  private func mustTakeReplays(_ endpoint: ConsoleEndpoint) async throws {
     let state = try await endpoints.states(of: [endpoint.key]).first
-    return state?.health.disabled.map {
-      "The endpoint is disabled: \($0.reason.words). Enable it first, on its page."
-    }
+    guard let disabled = state?.health.disabled else { return }
+    throw ConsoleRefusal.notDone(
+      409, "The endpoint is disabled: \(disabled.reason.words). Enable it first, on its page.")
   }
 
   /// Takes from what a publisher may ask for, over the API and here.

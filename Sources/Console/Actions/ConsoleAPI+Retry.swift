@@ -12,10 +12,10 @@ extension ConsoleAPI {
   ) async throws -> HTTPServerResponse {
     let body = try readForm(request, on: key.publisherId, reader).body
     guard let one = try await synchronizations(key).first(where: { $0.finalizedAt == nil }), let job = one.job else {
-      return reader.message(409, "Not done", "It is finalized by now, or a newer version has it. Look at it again.")
+      throw ConsoleRefusal.notDone(409, "It is finalized by now, or a newer version has it. Look at it again.")
     }
     guard let waiting = try await open.open(job), waiting.status == .retrying else {
-      return reader.message(409, "Not done", "It runs just now, or its next try comes by itself. Look at it again.")
+      throw ConsoleRefusal.notDone(409, "It runs just now, or its next try comes by itself. Look at it again.")
     }
     var preview = ActionPreview(
       view: reader.view, title: "Try it now?", above: "Synchronization \(key.id) of publisher \(key.publisherId)",

@@ -9,8 +9,8 @@ import Service
 /// Synchronizations that must not wait, all of one kind: as `countersign jobs retry --cause …`, with the person's name.
 extension ConsoleAPI {
   func retryAll(_ request: HTTPServerRequest, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
-    if let refusal = reader.refusalOfAction { return refusal }
-    guard let body = FormBody(request.body), let form = RetryAllForm(body) else { return reader.malformed }
+    try reader.mustAct()
+    guard let body = FormBody(request.body), let form = RetryAllForm(body) else { throw ConsoleRefusal.malformed }
     if let publisher = form.publisher, self.publisher(publisher, reader) == nil { return reader.nothing }
     let now = context.now()
     let filter = form.filter(at: now)
@@ -19,15 +19,13 @@ extension ConsoleAPI {
     let found = try await timelines.run(of: reader.view.person.name) {
       try await self.waiting(filter, seenBy: reader.view.person, at: now, atMost: most)
     }
-    guard let found else {
-      return reader.busy
-    }
+    guard let found else { throw ConsoleRefusal.busy }
     guard !found.jobs.isEmpty else {
       let words =
         found.isCut
         ? "None is among the \(RetryAllForm.mostLooked) that were looked at. `countersign jobs retry` looks at all."
-        : "None waits for this reason any more. Look at the list again."
-      return reader.message(409, "Not done", words)
+        : "None waits for this reason any more."
+      throw ConsoleRefusal.notDone(409, words)
     }
     var preview = preview(form, found, until: form.counted?.until ?? now, reader)
     guard form.counted != nil else { return ConsoleAnswer.page(200, preview.html) }

@@ -17,7 +17,7 @@ extension ConsoleAPI {
     do {
       wish = try form.override(of: customer, limits: limits, now: reader.view.now)
     } catch {
-      return try await page(of: customer, reader, 400, error.words, form)
+      throw ConsoleRefusal.notDone(400, error.words)
     }
     var preview = SandboxPreview(
       view: reader.view, change: .set(wish), form: form, rules: try await rules(for: customer, publisher),
@@ -31,7 +31,7 @@ extension ConsoleAPI {
       answer.takeTold().leaveInOutbox()
       return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
     } catch let refusal as SandboxOverrideRefusal {
-      return try await page(of: customer, reader, 409, refusal.words(limits), form)
+      throw ConsoleRefusal.notDone(409, refusal.words(limits))
     } catch {
       log("console could not give sandbox access", error)
       preview.refusal = Self.unknown
@@ -54,7 +54,7 @@ extension ConsoleAPI {
         rules: publisher.accessRules(for: customer.id, sandboxUntil: open.endsAt), holdings: held)
     }
     guard body["step"] == "confirm" else {
-      guard let preview else { return try await page(of: customer, reader, 409, over) }
+      guard let preview else { throw ConsoleRefusal.notDone(409, over) }
       return ConsoleAnswer.page(200, preview.html)
     }
     let state: Grant.State?
@@ -72,11 +72,11 @@ extension ConsoleAPI {
     } catch {
       log("console could not withdraw sandbox access", error)
       preview?.refusal = Self.unknown
-      guard let preview else { return try await page(of: customer, reader, 503, Self.unknown) }
+      guard let preview else { throw ConsoleRefusal.notDone(503, Self.unknown) }
       return ConsoleAnswer.page(503, preview.html)
     }
     // Somebody whose first answer was lost sends the form again, and is told that it is done.
-    guard state == .withdrawn else { return try await page(of: customer, reader, 409, over) }
+    guard state == .withdrawn else { throw ConsoleRefusal.notDone(409, over) }
     return ConsoleAnswer.seeOther(reader.view.link(to: customer).address)
   }
 
@@ -89,16 +89,6 @@ extension ConsoleAPI {
   /// The commit may have happened. The same form does it once at most.
   private nonisolated static let unknown =
     "The ledger did not answer, so it may be done. Send the form again: the same change is made only once."
-
-  /// The customer's page with the form as the person has filled it in, and why it was not done.
-  private func page(
-    of customer: CustomerKey, _ reader: ConsoleReader, _ status: Int, _ refusal: String,
-    _ form: SandboxForm = SandboxForm()
-  ) async throws -> HTTPServerResponse {
-    guard var page = try await customerPage(customer, reader) else { return reader.nothing }
-    (page.refusal, page.sandboxForm) = (refusal, form)
-    return ConsoleAnswer.page(status, page.html)
-  }
 
   private func note(_ action: String, _ override: SandboxOverride) {
     context.log.info(

@@ -22,8 +22,8 @@ extension ConsoleAPI {
       ConsoleAnswer.page(status, TransferPreview.question(purchase, to: text, refusal, view).html)
     }
     guard !publisher.isMigrating else {
-      return reader.message(
-        409, "Not done", "The publisher is migrating from another system, and transfers nothing meanwhile.")
+      throw ConsoleRefusal.notDone(
+        409, "The publisher is migrating from another system, and transfers nothing meanwhile.")
     }
     guard !text.isEmpty else { return question(200, nil) }
     // Before the customer is looked for: an erasure after that must count.
@@ -36,7 +36,7 @@ extension ConsoleAPI {
       return question(404, "The publisher has no customer with this id. Check it: capitals count.")
     }
     let isConfirmed = body["step"] == "confirm"
-    let id = try formToken("id", in: body, isConfirmed: isConfirmed, reader)
+    let id = try formToken("id", in: body, isConfirmed: isConfirmed)
     var preview = TransferPreview(
       view: view, purchase: purchase,
       from: try await side(purchase.owner.map { key.customer($0.customerId) }, publisher),
@@ -46,7 +46,7 @@ extension ConsoleAPI {
       return ConsoleAnswer.page(200, preview.html)
     }
     guard let seen = body["seen"].flatMap({ Int64($0) }), let transaction = body["transactionId"] else {
-      return reader.malformed
+      throw ConsoleRefusal.malformed
     }
     guard transaction.exact == purchase.deciding.transactionId.text.exact else {
       preview.refusal = "Apple has told something new about the purchase. Look at both sides again."

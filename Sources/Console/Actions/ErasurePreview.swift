@@ -6,8 +6,9 @@ struct ErasurePreview {
   let view: ConsoleView
   let customer: CustomerKey
   let holdings: CustomerPurchases
-  /// Why it was not done, if the person has tried.
+  /// Why it was not done, if the person has tried, and what the person has typed.
   var refusal: String?
+  var typed = ""
 
   var html: Document {
     let open = holdings.grants.filter { $0.state(at: view.now) == .open }.count
@@ -38,8 +39,8 @@ struct ErasurePreview {
             .element(
               .input,
               [
-                .of(.id, "customerId"), .of(.name, "customerId"), .of(.type, "text"), .of(.autocomplete, "off"),
-                .of(.required, "required"), .of(.maxlength, "255"),
+                .of(.id, "customerId"), .of(.name, "customerId"), .of(.type, "text"), .of(.value, typed),
+                .of(.autocomplete, "off"), .of(.required, "required"), .of(.maxlength, "\(CustomerId.longest)"),
               ]),
           ], button: "Erase the customer", back: view.link(to: customer)),
         .p(.text("The audit log gets your name, and no longer the customer's id."), class: "none"),

@@ -5,13 +5,14 @@ struct GrantFields {
   let view: ConsoleView
   let customer: CustomerKey
   let offers: [Offer]
-  let form: GrantForm
+
+  private var form: GrantForm { view.typed(.give(customer)).map(GrantForm.init) ?? GrantForm() }
 
   var html: HTML {
     let offerOptions = offers.map { (value: $0.id.text, words: $0.name) }
     let reasonOptions = Grant.Reason.allCases.map { (value: $0.rawValue, words: $0.words) }
     return .element(
-      .details, form == GrantForm() ? [] : [.of(.open, "open")],
+      .details, view.isRefused(.give(customer)) ? [.of(.open, "open")] : [],
       [
         .element(.summary, [], [.text("Grant access by hand")]),
         .element(

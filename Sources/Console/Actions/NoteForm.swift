@@ -25,9 +25,10 @@ struct NoteForm: Equatable {
   }
 
   /// The form on the customer's page.
-  func html(_ customer: CustomerKey, _ view: ConsoleView) -> HTML {
-    .element(
-      .details, self == NoteForm() ? [] : [.of(.open, "open")],
+  static func html(_ customer: CustomerKey, _ view: ConsoleView) -> HTML {
+    let form = view.typed(.note(customer)).map(NoteForm.init) ?? NoteForm()
+    return .element(
+      .details, view.isRefused(.note(customer)) ? [.of(.open, "open")] : [],
       [
         .element(.summary, [], [.text("Write a note")]),
         .element(
@@ -37,8 +38,8 @@ struct NoteForm: Equatable {
               "text", "For your colleagues. An export of the customer has it, and the erasure takes it away",
               .element(
                 .textarea,
-                [.of(.id, "text"), .of(.name, "text"), .of(.maxlength, "\(Self.longest)"), .of(.required, "required")],
-                [.text(text)])), .hidden("step", "preview"),
+                [.of(.id, "text"), .of(.name, "text"), .of(.maxlength, "\(longest)"), .of(.required, "required")],
+                [.text(form.text)])), .hidden("step", "preview"),
             .element(.button, [.of(.type, "submit")], [.text("Preview")]),
           ]),
       ])

@@ -8,7 +8,8 @@ struct SandboxSection {
   let isAllowed: Bool
   /// The customer's last override; `nil` if there was none.
   let last: SandboxOverride?
-  let form: SandboxForm
+
+  private var form: SandboxForm { view.typed(.allowSandbox(customer)).map(SandboxForm.init) ?? SandboxForm() }
 
   private var present: SandboxOverride? { last.flatMap { $0.state(at: view.now) == .open ? $0 : nil } }
 
@@ -50,7 +51,7 @@ struct SandboxSection {
   private var fields: HTML {
     let reasons = SandboxOverride.Reason.allCases.map { (value: $0.rawValue, words: $0.words) }
     return .element(
-      .details, form == SandboxForm() ? [] : [.of(.open, "open")],
+      .details, view.isRefused(.allowSandbox(customer)) ? [.of(.open, "open")] : [],
       [
         .element(.summary, [], [.text("Sandbox access until …")]),
         .element(

@@ -42,41 +42,39 @@ extension ConsoleAPI {
   func changeDead(
     _ change: DeadChange, _ request: HTTPServerRequest, _ reader: ConsoleReader
   ) async throws -> HTTPServerResponse {
-    if let refusal = reader.refusalOfAction { return refusal }
+    try reader.mustAct()
     guard change == .retry || reader.view.person.role.erases else {
-      return reader.message(403, "For operators", "Nobody can undo this, so only an operator does it.")
+      throw ConsoleRefusal.notDone(403, "Nobody can undo this, so only an operator does it.")
     }
-    guard let body = FormBody(request.body), let form = DeadForm(body) else { return reader.malformed }
-    let reader = reader.back(
-      to: reader.view.link([ConsoleList.dead.rawValue], query: [(name: "kind", value: form.kind.rawValue)]))
+    guard let body = FormBody(request.body), let form = DeadForm(body) else { throw ConsoleRefusal.malformed }
+    let list = reader.view.link([ConsoleList.dead.rawValue], query: [(name: "kind", value: form.kind.rawValue)])
     if let publisher = form.publisher, publisher != 0, self.publisher(publisher, reader) == nil {
       return reader.nothing
     }
     let now = context.now()
     let filter = form.filter(at: now)
     let isConfirmed = form.counted != nil
+    let done: DeadQueueWork.Counts?
     do {
-      let outcome = try await timelines.run(of: reader.view.person.name) {
+      done = try await timelines.run(of: reader.view.person.name) {
         try await self.change(form, filter, change, isDryRun: !isConfirmed, reader)
       }
-      guard let outcome else { return reader.busy }
-      guard isConfirmed else {
-        guard outcome.changed > 0 else { return reader.message(409, "Not done", Self.words(ofNothing: outcome)) }
-        let preview = preview(form, change, outcome, until: now, reader)
-        return ConsoleAnswer.page(200, preview.html)
-      }
-      context.log.info(
-        "what was given up was changed at the console",
-        ["kind": .string(form.kind.rawValue), "messages": .int(Int64(outcome.changed))])
-      return ConsoleAnswer.seeOther(
-        reader.view.link([ConsoleList.dead.rawValue], query: [(name: "kind", value: form.kind.rawValue)]).address)
     } catch {
       log("console could not change what was given up", error)
-      return reader.message(
+      return reader.back(to: list).message(
         503, "Perhaps not done",
         "\(Self.words(error)) Some may be done already. Look at the list again: nothing is lost, and what runs twice has "
           + "its effect once.")
     }
+    guard let outcome = done else { throw ConsoleRefusal.busy }
+    guard isConfirmed else {
+      guard outcome.changed > 0 else { throw ConsoleRefusal.notDone(409, Self.words(ofNothing: outcome)) }
+      return ConsoleAnswer.page(200, preview(form, change, outcome, until: now, reader).html)
+    }
+    context.log.info(
+      "what was given up was changed at the console",
+      ["kind": .string(form.kind.rawValue), "messages": .int(Int64(outcome.changed))])
+    return ConsoleAnswer.seeOther(list.address)
   }
 
   private var queueWork: DeadQueueWork {
@@ -160,7 +158,7 @@ extension ConsoleAPI {
       return "None is among the first \(DeadForm.mostLooked). `countersign dead` looks at all."
     }
     return kept.isEmpty
-      ? "Nothing is there any more. Look at the list again."
+      ? "Nothing is there any more."
       : "Nothing would happen, because it is \(kept.joined(separator: ", or "))."
   }
 

@@ -11,6 +11,8 @@ struct ConsoleView: Sendable {
   var playsLives = false
   /// Whether the console's script may read the page again.
   var canBeReadAgain = true
+  /// What was not done, if the page answers a form.
+  var refused: RefusedAction?
 
   func link(_ segments: [String], query: [(name: String, value: String)] = []) -> Link {
     Link(prefix, segments, query: query)

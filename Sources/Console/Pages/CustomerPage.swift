@@ -18,11 +18,6 @@ struct CustomerPage {
   let timeline: ConsoleTimeline.Reading
   /// What Apple charges next for purchases that renew.
   var charges: [PurchaseKey: NextCharge] = [:]
-  /// Why an action was not done, and the form as the person has filled it in.
-  var refusal: String?
-  var form = GrantForm()
-  var sandboxForm = SandboxForm()
-  var note = NoteForm()
 
   /// The most lines of the timeline, and the most purchases.
   static let mostMoments = 60
@@ -50,7 +45,7 @@ struct CustomerPage {
       [
         .element(.p, [.class("above")], [.text("Customer of publisher \(customer.publisherId)")]),
         .element(.h1, [.class("id")], [.text(customer.id.text)]),
-        email.map { .p(.text($0), class: "lead") } ?? .nothing, .refusal(refusal),
+        email.map { .p(.text($0), class: "lead") } ?? .nothing,
         view.region(.access, .all([sandbox.line] + verdict)), view.region(.purchases, purchaseTable), grantTable,
         sandbox.html, timelineTable, personForms,
       ])
@@ -61,7 +56,7 @@ struct CustomerPage {
 
   private var sandbox: SandboxSection {
     SandboxSection(
-      view: view, customer: customer, isAllowed: rules.allowsSandbox, last: lastSandbox, form: sandboxForm)
+      view: view, customer: customer, isAllowed: rules.allowsSandbox, last: lastSandbox)
   }
 
   // MARK: The verdict
@@ -163,7 +158,7 @@ struct CustomerPage {
   private var grantTable: HTML {
     let gives = view.person.role.acts && !rules.offers.all.isEmpty
     guard gives || !holdings.grants.isEmpty else { return .nothing }
-    let fields = GrantFields(view: view, customer: customer, offers: rules.offers.all, form: form)
+    let fields = GrantFields(view: view, customer: customer, offers: rules.offers.all)
     return .section("Grants by hand", [view.region(.grants, grants), gives ? fields.html : .nothing])
   }
 
@@ -190,7 +185,7 @@ struct CustomerPage {
     return .section(
       "Timeline",
       [
-        view.person.role.acts ? note.html(customer, view) : .nothing, view.region(.timeline, moments),
+        view.person.role.acts ? NoteForm.html(customer, view) : .nothing, view.region(.timeline, moments),
         .element(.p, [.class("pages")], [.link(log, "Who changed this customer")]),
       ])
   }
@@ -246,7 +241,7 @@ struct CustomerPage {
       }
       writer.member("page", view.link(to: customer).address)
       writer.member("paysTwice", array: paidTwice.map { JSONWriter.text($0.text) })
-      writer.member("publisherId", customer.publisherId)
+      writer.publisher(customer.publisherId)
       writer.member("sandboxAccessUntil", sandboxUntil.map { rfc3339(milliseconds: $0) })
       writer.member("timeline", timeline.moments) { $1.moment($0) }
       writer.member("timelineHasMore", timeline.hasMore)

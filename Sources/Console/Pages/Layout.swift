@@ -20,7 +20,7 @@ enum Layout {
                 .span(view.person.name, class: "name"), .span(view.person.role.rawValue, class: "role"),
                 .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Sign out")]),
               ]), lists(view, list),
-          ]), .element(.main, [.of(.id, "main")], content),
+          ]), .element(.main, [.of(.id, "main")], [.refusal(view.refused?.words)] + content),
       ])
   }
 

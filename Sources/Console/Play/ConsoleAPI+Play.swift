@@ -18,9 +18,9 @@ extension ConsoleAPI {
 
   func startLife(_ request: HTTPServerRequest, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard let lives else { return reader.nothing }
-    if let refusal = reader.refusalOfAction { return refusal }
+    try reader.mustAct()
     guard let body = FormBody(request.body), let form = PlayForm(body), let place = form.place else {
-      return reader.malformed
+      throw ConsoleRefusal.malformed
     }
     guard let publisher = publisher(place.publisherId, reader),
       publisher.apps.contains(where: { $0.bundleId == place.bundleId })
@@ -72,7 +72,7 @@ extension ConsoleAPI {
     guard let lives else { return reader.nothing }
     let (publisher, body) = try readForm(request, on: key.publisherId, reader)
     let customer = CustomerId(body["customer"] ?? "")
-    guard customer.isValid, !customer.text.utf8.contains(0) else { return reader.malformed }
+    guard customer.isValid, !customer.text.utf8.contains(0) else { throw ConsoleRefusal.malformed }
     do {
       // The simulator knows no publishers: the life must be of an app that the person may see.
       guard try await lives.life(key.originalTransactionId).isOf(publisher) else { return reader.nothing }

@@ -12,7 +12,7 @@ import Service
 extension ConsoleAPI {
   func testNotification(_ request: HTTPServerRequest, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     guard let body = FormBody(request.body), let form = TestNotificationForm({ body[$0] }) else {
-      return reader.malformed
+      throw ConsoleRefusal.malformed
     }
     guard let app = try form.app(of: acting(on: form.publisherId, reader)) else { return reader.nothing }
     let list = [ConsoleList.notifications.rawValue]

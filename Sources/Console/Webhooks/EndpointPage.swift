@@ -15,10 +15,6 @@ struct EndpointPage {
   var hours: [ConsoleEndpoint.Hour] = []
   /// What it shows of the attempts.
   var question = Question()
-  /// Why a recovery was not begun.
-  var refusal: String?
-  /// The day since which events are to be sent again, as the person has written it.
-  var since = ""
 
   /// The most attempts of a page.
   static let most = 50
@@ -48,7 +44,7 @@ struct EndpointPage {
       "Endpoint \(endpoint.id)", view, at: .endpoints,
       [
         .element(.p, [.class("above")], [.text("Endpoint of publisher \(endpoint.publisherId)")]),
-        .element(.h1, [.class("id")], [.text(endpoint.id.text)]), .refusal(refusal),
+        .element(.h1, [.class("id")], [.text(endpoint.id.text)]),
         view.region(
           .verdict,
           .element(
@@ -102,13 +98,14 @@ struct EndpointPage {
   // MARK: Recovery
 
   private var recovery: HTML {
+    let recover = ConsoleRoute.Action.recover(endpoint.key)
     guard view.person.role.acts, endpoint.isKnown, endpoint.source != "forward" else { return .nothing }
     guard state.health.disabled == nil else {
       return .p(
         .text("Enable it first. Then the events that it has missed can be sent again."), class: "none")
     }
     return .element(
-      .details, refusal == nil ? [] : [.of(.open, "open")],
+      .details, view.isRefused(recover) ? [.of(.open, "open")] : [],
       [
         .element(.summary, [], [.text("Send again what it has missed")]),
         .element(
@@ -123,7 +120,7 @@ struct EndpointPage {
                   .input,
                   [
                     .of(.id, "since"), .of(.name, "since"), .of(.type, "date"), .of(.required, ""),
-                    .of(.value, since),
+                    .of(.value, view.typed(recover)?["since"] ?? ""),
                   ]),
               ]), .element(.button, [.of(.type, "submit")], [.text("Preview")]),
           ]),

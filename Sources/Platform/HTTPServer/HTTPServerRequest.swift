@@ -20,7 +20,7 @@ public struct HTTPServerRequest: Sendable {
   /// All copies of the request share it. A request without a body has none.
   private let content: RequestBody?
 
-  /// Creates a request, for tests.
+  /// Creates a request that no connection brings: that of a test, or of a process to itself.
   ///
   /// - Parameter rawPath: `nil` for the plain form of the path.
   public init(
