@@ -49,10 +49,45 @@ extension ConsoleAPI {
 
   func synchronizations(_ question: ListQuestion, _ reader: ConsoleReader) async throws -> HTTPServerResponse {
     var page = SynchronizationsPage(view: reader.view, question: question)
-    page.found = try await ConsoleSynchronizations(postgres, doors: context.doors).waiting(
-      of: question.publishers, after: question.after, limit: ListPage.most)
-    page.progress = await progress(of: page.found.rows.map(\.key))
+    guard page.isReadable else { return reader.noSuchState }
+    if let reason = page.reason {
+      // It looks at many, and Redis tells of each.
+      let found = try await timelines.run(of: reader.view.person.name) { try await self.waiting(for: reason, question) }
+      guard let found else { return reader.busy }
+      guard let found else {
+        return reader.message(503, "Not read", "Redis did not say why they wait. Load the page again in a moment.")
+      }
+      page.found = ConsoleRows(found.rows.map(\.row), next: found.next)
+      page.progress = found.rows.map(\.progress)
+    } else {
+      page.found = try await ConsoleSynchronizations(postgres, doors: context.doors).waiting(
+        of: question.publishers, after: question.after, limit: ListPage.most)
+      page.progress = await progress(of: page.found.rows.map(\.key))
+    }
     return reader.answer(html: page.html, json: page.json)
+  }
+
+  /// Those that wait for one reason.
+  ///
+  /// - Returns: `nil` if Redis does not answer.
+  private func waiting(
+    for reason: SynchronizationReason, _ question: ListQuestion
+  ) async throws -> ConsoleRows<(row: ConsoleSynchronization, progress: SynchronizationProgress)>? {
+    let store = ConsoleSynchronizations(postgres, doors: context.doors)
+    var found: [(row: ConsoleSynchronization, progress: SynchronizationProgress)] = []
+    var place = question.after
+    for _ in 0..<SynchronizationsPage.mostLooks {
+      let looked = try await store.waiting(
+        of: question.publishers, after: place, limit: SynchronizationsPage.lookedAtOnce)
+      guard let progress = await progress(of: looked.rows.map(\.key)) else { return nil }
+      for (row, state) in zip(looked.rows, progress) where reason.matches(state) {
+        guard found.count < ListPage.most else { return ConsoleRows(found, next: found.last?.row.place) }
+        found.append((row, state))
+      }
+      place = looked.next
+      if place == nil { break }
+    }
+    return ConsoleRows(found, next: place)
   }
 
   func synchronization(_ key: SynchronizationsKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {

@@ -44,7 +44,8 @@ enum ConsoleList: String, Sendable, CaseIterable {
     case .audit: ["customer"]
     case .dead: ["kind", "cause"]
     case .fleet: ["live"]
-    case .endpoints, .imports, .synchronizations, .configuration: []
+    case .synchronizations: ["cause"]
+    case .endpoints, .imports, .configuration: []
     }
   }
 

@@ -30,16 +30,33 @@ struct SynchronizationsPage {
   /// Those of the rows; `nil` if Redis does not answer.
   var progress: [SynchronizationProgress]?
 
+  /// The reason for which all that it shows wait; `nil` for every reason.
+  var reason: SynchronizationReason? { question.filters["cause"].flatMap { SynchronizationReason($0) } }
+  /// Whether the chosen reason is one.
+  var isReadable: Bool { question.filters["cause"] == nil || reason != nil }
+
+  /// For one reason, a page looks at so many of the publishers' at once, so often at most: only Redis knows reasons.
+  static let (lookedAtOnce, mostLooks) = (500, 4)
+
   private var page: ListPage { ListPage(view: view, list: .synchronizations, question: question, next: found.next) }
 
   var html: Document {
     page.html(
       lead: "What has waited for more than 30 seconds. Each is tried again until it is finalized.",
+      filters: [
+        ListPage.field(
+          "cause", "Waits, because",
+          [("", "any reason")] + SynchronizationReason.all.map { ($0.text, $0.words) }, chosen: reason?.text ?? "")
+      ],
       table: found.rows.isEmpty
-        ? nil : .all([progress == nil ? .unread("The states") : .nothing, table]),
-      empty: "None waits for long. Each is finalized within seconds.", isLive: true,
-      below: found.rows.isEmpty ? .nothing : all)
+        ? nil : .all([progress == nil ? .unread("The states") : .nothing, help, table]),
+      empty: reason == nil
+        ? "None waits for long. Each is finalized within seconds." : "None waits for this reason now.", isLive: true,
+      below: found.rows.isEmpty && !view.isRefused(.retryAll) ? .nothing : all)
   }
+
+  /// What somebody can do about the chosen reason.
+  private var help: HTML { reason?.cause.map { .p(.text($0.help), class: "none") } ?? .nothing }
 
   /// A form for all that wait for one reason.
   private var all: HTML {
@@ -57,7 +74,8 @@ struct SynchronizationsPage {
             .hidden("publisher", question.publisher.map { "\($0)" } ?? ""),
             ListPage.field(
               "cause", "Wait, because", RetryCause.allCases.map { ($0.rawValue, $0.words) },
-              chosen: RetryCause.unauthorized.rawValue), .hidden("step", "preview"),
+              chosen: view.typed(.retryAll)?["cause"] ?? (reason?.cause ?? .unauthorized).rawValue),
+            .hidden("step", "preview"),
             .element(.button, [.of(.type, "submit"), .class("quiet")], [.text("Try all …")]),
           ])
       ])
@@ -169,7 +187,7 @@ extension JSONWriter {
     member("nextTryAt", one.dueAt.map { rfc3339(milliseconds: max(0, $0)) })
     member("originalTransactionId", one.purchase?.originalTransactionId)
     member("page", view.link(to: one.key).address)
-    member("publisherId", one.publisherId)
+    publisher(one.publisherId)
     member("result", one.result)
     member("status", one.finalizedAt != nil ? "finalized" : progress.status?.rawValue)
     member("synchronizationId", one.id)

@@ -15,6 +15,8 @@ public struct ConsoleSynchronization: Sendable, Equatable {
   public let purchase: PurchaseKey?
   /// Its next run, while it is not finalized.
   public let dueAt: Int64?
+  /// Where the list goes on behind it; `nil` outside of a list.
+  public let place: ConsolePlace?
   /// When it was accepted, while it is not finalized.
   public let registeredAt: Int64?
   /// Where its list of open synchronizations is; `nil` once it is finalized, and for a job of a newer process.
@@ -29,17 +31,21 @@ public struct ConsoleSynchronization: Sendable, Equatable {
   public init(
     publisherId: Int64, id: SynchronizationId, transactionId: TransactionId, customerId: CustomerId?,
     kind: String = "registration", purchase: PurchaseKey? = nil, dueAt: Int64? = nil, registeredAt: Int64? = nil,
-    job: Job? = nil, finalizedAt: Int64? = nil, result: String? = nil, eventId: EventId? = nil
+    job: Job? = nil, finalizedAt: Int64? = nil, result: String? = nil, eventId: EventId? = nil,
+    place: ConsolePlace? = nil
   ) {
     (self.publisherId, self.id, self.transactionId, self.customerId) = (publisherId, id, transactionId, customerId)
     (self.kind, self.purchase, self.dueAt, self.registeredAt) = (kind, purchase, dueAt, registeredAt)
     (self.job, self.finalizedAt, self.result, self.eventId) = (job, finalizedAt, result, eventId)
+    self.place = place
   }
 
   /// Reads a row.
   ///
-  /// - Parameter doors: those of this build.
-  init(_ row: PostgresRow, doors: DoorCatalog) throws {
+  /// - Parameters:
+  ///   - doors: those of this build.
+  ///   - isInList: whether the row has its place.
+  init(_ row: PostgresRow, doors: DoorCatalog, isInList: Bool = false) throws {
     let customer: CustomerId? = try row.id("customer_id")
     let (publisher, text) = (try row.int64("publisher_id") ?? 0, try row.bytes("job"))
     let environment: Environment? = try row.id("environment")
@@ -52,6 +58,7 @@ public struct ConsoleSynchronization: Sendable, Equatable {
       }, dueAt: try row.time("due_at"),
       registeredAt: text.flatMap { try? JSONObject(JSONText($0, limits: .own)).int64("registeredAt") },
       job: text.flatMap { try? Job(JSONText($0, limits: .own), doors: doors) },
-      finalizedAt: try row.time("finalized_at"), result: try row.text("result"), eventId: try row.id("event_id"))
+      finalizedAt: try row.time("finalized_at"), result: try row.text("result"), eventId: try row.id("event_id"),
+      place: isInList ? ConsolePlace(try row.int64("place") ?? 0, publisher, try row.text("id") ?? "") : nil)
   }
 }

@@ -32,7 +32,9 @@ public struct ConsoleSynchronizations {
           .int64(Int64(limit) + 1), .int64(window),
         ]), PostgresQuery(.readConsoleSynchronizationsEnd, [start, .int64(window - 1)]),
     ])
-    let page = try ConsoleRows(rows[0], limit: limit, id: "id") { try ConsoleSynchronization($0, doors: doors) }
+    let page = try ConsoleRows(rows[0], limit: limit, id: "id") {
+      try ConsoleSynchronization($0, doors: doors, isInList: true)
+    }
     guard page.next == nil, let end = try rows[1].first?.int64("place") else { return page }
     // Each page gets further, however many have one time.
     return ConsoleRows(page.rows, next: ConsolePlace(max(end, (after?.microseconds ?? 0) + 1), .min, ""))

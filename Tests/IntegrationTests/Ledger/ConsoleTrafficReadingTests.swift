@@ -333,9 +333,12 @@ struct ConsoleTrafficReadingTests {
       let one = try #require(try await reader.waiting(of: [8], after: nil, limit: 1).rows.first)
       #expect(one.registeredAt == 1000 && one.job?.synchronizationId == "b" && one.customerId == "ann")
       #expect(one.purchase == nil && one.finalizedAt == nil)
+      // A page may end at any row.
+      let two = try await reader.waiting(of: [7, 8], after: nil, limit: 3).rows
+      #expect(try await reader.waiting(of: [7, 8], after: two[1].place, limit: 3).rows.map(\.id) == ["f", "g", "h"])
       let over = try await reader.synchronizations(7, "over")
       #expect(over.map(\.purchase) == [LedgerOfPurchases.key("100")] && over.first?.result != nil)
-      #expect(over.first?.eventId != nil && over.first?.job == nil)
+      #expect(over.first?.eventId != nil && over.first?.job == nil && over.first?.place == nil)
       #expect(try await reader.synchronizations(8, "over") == [])
     }
   }
