@@ -1,5 +1,5 @@
 import Configuration
-import Coordination
+public import Coordination
 import Crypto
 import Domain
 public import EventLoop
@@ -15,6 +15,7 @@ public final class FleetHeart: RoleService {
   private let context: RoleContext
   private let fleet: Fleet
   private let checks: [ReadinessCheck]
+  private let refusedApps: RefusedApps?
   private let id: String
   private let startedAt: Int64
   private var phase = ServicePhase.new
@@ -23,6 +24,9 @@ public final class FleetHeart: RoleService {
   private lazy var chore = Chore(every: FleetBeats.interval, after: .zero, .last, isReady: fleet.isReady) {
     [weak self] in await self?.beat()
   }
+
+  /// Tells the apps whose key Apple refuses, as this process knows.
+  public typealias RefusedApps = @LoopActor () -> [FleetBeat.RefusedApp]
 
   /// Whom the process tells.
   @LoopActor
@@ -54,18 +58,22 @@ public final class FleetHeart: RoleService {
     "countersign_deliveries_in_flight", "countersign_deliveries_waiting",
   ]
 
-  /// - Parameter checks: the lines of `/readyz`.
-  public convenience init(_ context: RoleContext, _ redis: RoleRedis, checks: [ReadinessCheck]) {
+  /// - Parameters:
+  ///   - checks: the lines of `/readyz`.
+  ///   - refusedApps: `nil` for a role that does not learn that Apple refuses a key.
+  public convenience init(
+    _ context: RoleContext, _ redis: RoleRedis, checks: [ReadinessCheck], refusedApps: RefusedApps? = nil
+  ) {
     let beats = FleetBeats(redis.client, prefix: context.settings.redis.prefix)
     self.init(
       context,
       Fleet(
         isReady: { redis.isReady }, tell: { try await beats.tell($0) }, leave: { try await beats.leave($0) }),
-      checks: checks)
+      checks: checks, refusedApps: refusedApps)
   }
 
-  init(_ context: RoleContext, _ fleet: Fleet, checks: [ReadinessCheck]) {
-    (self.context, self.fleet, self.checks) = (context, fleet, checks)
+  init(_ context: RoleContext, _ fleet: Fleet, checks: [ReadinessCheck], refusedApps: RefusedApps? = nil) {
+    (self.context, self.fleet, self.checks, self.refusedApps) = (context, fleet, checks, refusedApps)
     // Without a random number the time alone tells two processes apart well enough.
     id = (try? Hex.encode(secureRandomBytes(8))) ?? "\(monotonicNanoseconds())"
     startedAt = context.now()
@@ -99,7 +107,8 @@ public final class FleetHeart: RoleService {
     let told = FleetBeat(
       id: id, role: context.role, version: context.version, place: "\(Self.host):\(getpid())", startedAt: startedAt,
       troubles: checks.map { $0.result().line }.filter { !$0.hasPrefix("ok: ") },
-      readings: own + Self.inOrder(context.metrics.readings(of: Self.metrics)))
+      readings: own + Self.inOrder(context.metrics.readings(of: Self.metrics)), refusedApps: refusedApps?(),
+      settings: context.settings.stated.map { FleetBeat.Setting($0.key, $0.value, fallback: $0.fallback) })
     do {
       try await fleet.tell(told)
     } catch {

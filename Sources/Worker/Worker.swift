@@ -57,7 +57,8 @@ public final class Worker: Role {
       TraceExporter(context), HealthServer(context, at: context.settings.worker.listen, checks: checks),
       // The clients. They close in the reverse order: what the broker has confirmed to the publisher and to the
       // subscribers leaves the outbox before the ledger closes.
-      parts.redis, FleetHeart(context, parts.redis, checks: checks),
+      parts.redis,
+      FleetHeart(context, parts.redis, checks: checks) { [places = parts.places] in places.refusedApps },
       ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
       ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.

@@ -11,7 +11,9 @@ struct FleetBeatTests {
     readings: [
       FleetBeat.Reading("cpu", [], 0.25), FleetBeat.Reading("up", ["ledger"], 1),
       FleetBeat.Reading("up", ["consume \"few\""], 0),
-    ])
+    ],
+    refusedApps: [FleetBeat.RefusedApp("com.one", of: 7, in: .sandbox, since: 5, cause: "401 \"no\"")],
+    settings: [FleetBeat.Setting("log.level", "debug", fallback: "info")])
 
   private func parsed(_ record: String) -> FleetBeat? { FleetBeat(record: record, heardAt: 5000, readAt: 7500) }
 
@@ -50,13 +52,33 @@ struct FleetBeatTests {
     #expect(beat.readings == [FleetBeat.Reading("b", [], 2)])
   }
 
+  @Test func `a process of an earlier version tells neither its settings nor refused apps`() throws {
+    let record = #"{"id":"a","role":"r","version":"1","place":"h","startedAt":1}"#
+    let beat = try #require(parsed(record))
+    #expect(beat.refusedApps == nil && beat.settings == nil)
+    var none = Self.beat
+    (none.refusedApps, none.settings) = ([], [])
+    let told = try #require(parsed(none.record))
+    #expect(told.refusedApps == [] && told.settings == [])
+    let broken =
+      record.dropLast() + #","refusedApps":[1,{"publisherId":"7"},{"publisherId":7,"bundleId":"b"}],"#
+      + #""settings":[{"key":1,"value":"x","default":"y"},{"key":"k","value":"x"},"z"]}"#
+    let rest = try #require(parsed(String(broken)))
+    #expect(rest.refusedApps == [] && rest.settings == [])
+  }
+
   @Test func `a process that goes wrong does not fill Redis`() throws {
     var beat = Self.beat
+    let long = String(repeating: "é", count: 10_000)
+    beat.refusedApps = Array(
+      repeating: FleetBeat.RefusedApp("com.one", of: 7, in: .production, since: 5, cause: long), count: 1000)
+    beat.settings = Array(repeating: FleetBeat.Setting("key", long, fallback: long), count: 1000)
     beat.troubles = Array(repeating: String(repeating: "é", count: 10_000), count: 1000)
     beat.readings = (0..<10_000).map { FleetBeat.Reading("n\($0)", [], Double($0)) }
-    #expect(beat.record.utf8.count < 40_000)
+    #expect(beat.record.utf8.count < 110_000)
     let read = try #require(parsed(beat.record))
     #expect(read.troubles.count == FleetBeat.mostTroubles && read.readings.count == FleetBeat.mostReadings)
+    #expect(read.refusedApps?.count == FleetBeat.mostRefusedApps && read.settings?.count == FleetBeat.mostSettings)
     // JSON has no such numbers.
     beat.readings = [
       FleetBeat.Reading("x", [], .infinity), FleetBeat.Reading("y", [], .nan), FleetBeat.Reading("z", [], 1e300),

@@ -64,6 +64,43 @@ struct ConsoleFleetTests {
     }
   }
 
+  @Test func `a page names the app whose key Apple refuses, and where processes differ`() async throws {
+    let console = ConsoleTests()
+    try await console.withConsole(["COUNTERSIGN_LOG_CUSTOMERS": "none"]) { fleet in
+      let (op, other) = (try await console.signIn(fleet, "op"), try await console.signIn(fleet, "other"))
+      try await eventually("a worker tells that no key is refused") {
+        let page = try await other.get("/configuration").text
+        return page.contains("no refusal is known") && !page.contains("no worker tells")
+      }
+      try await eventually("the console tells its own settings") {
+        try await op.get("/configuration").text.contains("<code>console.usersFile</code>")
+      }
+      let settings = try await op.get("/configuration").text
+      #expect(settings.contains("<code>log.customers</code>") && settings.contains("differs"), "\(settings)")
+      for secret in ["postgresql://", "amqp://", "redis://", "passwordFile"] {
+        #expect(!settings.contains(secret), "\(secret)")
+      }
+      #expect(try await !other.get("/configuration").text.contains("Settings in effect"))
+
+      fleet.simulator.weather = .unauthorized
+      let publisher = RunningFleet.openPublisher
+      #expect(try await fleet.register("1000000000002", publisher: publisher, id: "waits").status == 202)
+      try await eventually("the page names the app") {
+        try await other.get("/configuration").text.contains("refused</span> in Production since")
+      }
+      let json = try await other.get("/configuration.json").text
+      #expect(json.contains(#""refusals":[{"cause":"#) && !json.contains("\"settings\""), "\(json)")
+      try await eventually("so does the alarm") {
+        try await op.get("/fleet").text.contains("com.example.app of publisher 1002")
+      }
+      fleet.simulator.weather = .fair
+      try await eventually("the page forgets it") {
+        try await !other.get("/configuration").text.contains("refused</span> in Production")
+      }
+      _ = try await fleet.finished(["waits"])
+    }
+  }
+
   @Test func `support tries all that wait for one reason, as they were counted`() async throws {
     let console = ConsoleTests()
     try await console.withConsole(
@@ -83,6 +120,10 @@ struct ConsoleFleetTests {
       let cause = [(name: "cause", value: "apple_error"), (name: "publisher", value: "")]
       let (ada, other) = (try await console.signIn(fleet, "ada"), try await console.signIn(fleet, "other"))
       let viewer = ConsoleTests.Form(fleet: fleet, browser: try await console.signIn(fleet, "vic"))
+      try await eventually("they wait in the ledger, too") {
+        let list = try await ada.get("/synchronizations").text
+        return ids.allSatisfy { list.contains("href=\"/synchronizations/1001/\($0)\"") }
+      }
       #expect(try await viewer.post(path, cause + Self.preview).status == 403)
       let stranger = ConsoleTests.Form(fleet: fleet, browser: other)
       #expect(try await stranger.post(path, cause + Self.preview).status == 409)
@@ -90,8 +131,22 @@ struct ConsoleFleetTests {
         try await stranger.post(path, [(name: "cause", value: "apple_error"), (name: "publisher", value: "1001")])
           .status == 404)
       let form = ConsoleTests.Form(fleet: fleet, browser: ada)
-      #expect(try await form.post(path, [(name: "cause", value: "unauthorized")] + Self.preview).status == 409)
-      #expect(try await form.post(path, [(name: "cause", value: "other")] + Self.preview).status == 400)
+      let none = try await form.post(path, [(name: "cause", value: "unauthorized")] + Self.preview)
+      #expect(none.status == 409 && none.text.contains("role=\"alert\""), "\(none.text)")
+      #expect(none.text.contains("None waits for this reason any more.") && none.text.contains("wait-2"))
+      let unknown = try await form.post(path, [(name: "cause", value: "other")] + Self.preview)
+      #expect(unknown.status == 400 && unknown.text.contains("role=\"alert\"") && unknown.text.contains("wait-2"))
+      // The list has a filter for the same reasons.
+      for (question, count) in [("", 3), ("?cause=apple_error", 3), ("?cause=unauthorized", 0), ("?cause=lost", 0)] {
+        let list = try await ada.get("/synchronizations\(question)")
+        #expect(list.status == 200, "\(question)")
+        #expect(
+          list.text.ranges(of: "href=\"/synchronizations/1001/wait-").count == count, "\(question)")
+      }
+      let json = try await ada.get("/synchronizations.json?cause=apple_error").text
+      #expect(json.ranges(of: #""cause":"apple_error""#).count == 3, "\(json)")
+      #expect(try await other.get("/synchronizations?cause=apple_error").text.contains("None waits for this reason"))
+      #expect(try await ada.get("/synchronizations?cause=other").status == 400)
       #expect(try await form.post(path, cause + Self.preview, []).status == 403)
       let asked = try await form.post(path, cause + Self.preview)
       #expect(asked.status == 200 && asked.text.contains("Try 3 now?"), "\(asked.text)")

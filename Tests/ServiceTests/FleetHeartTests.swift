@@ -1,4 +1,5 @@
 import Coordination
+import Domain
 import EventLoop
 import Observability
 import Redis
@@ -34,13 +35,13 @@ struct FleetHeartTests {
 
   init() throws { bench = try ServiceBench() }
 
-  private func heart(checks: [ReadinessCheck] = []) -> FleetHeart {
+  private func heart(checks: [ReadinessCheck] = [], refusedApps: FleetHeart.RefusedApps? = nil) -> FleetHeart {
     FleetHeart(
       bench.context,
       FleetHeart.Fleet(
         isReady: { [fleet] in fleet.isReady }, tell: { [fleet] in try fleet.tell($0) },
         leave: { [fleet] in fleet.left.append($0) }),
-      checks: checks)
+      checks: checks, refusedApps: refusedApps)
   }
 
   private func beat() async throws -> FleetBeat {
@@ -66,6 +67,23 @@ struct FleetHeartTests {
     #expect(own.allSatisfy { $0 >= 0 })
     await heart.stop(within: .seconds(60))
     #expect(fleet.beats.count == 1 && fleet.left == [told.id])
+  }
+
+  @Test func `a beat has what was set, and the apps whose key Apple refuses`() async throws {
+    let app = FleetBeat.RefusedApp("com.one", of: 7, in: .production, since: 5, cause: "401")
+    let heart = heart { [app] }
+    heart.start()
+    let told = try await beat()
+    #expect(told.refusedApps == [app])
+    #expect(told.settings == [FleetBeat.Setting("log.level", "error", fallback: "info")])
+    await heart.stop(within: .seconds(60))
+  }
+
+  @Test func `a role without workers' knowledge tells no apps`() async throws {
+    let heart = heart()
+    heart.start()
+    #expect(try await beat().refusedApps == nil)
+    await heart.stop(within: .seconds(60))
   }
 
   @Test func `a close lets the process live, and a stop says farewell once`() async throws {

@@ -1,3 +1,4 @@
+import Coordination
 import Domain
 import HTTPServer
 import Ledger
@@ -25,7 +26,8 @@ extension ConsoleAPI {
     case .notifications: return try await notifications(question, reader)
     case .synchronizations: return try await synchronizations(question, reader)
     case .configuration:
-      let page = ConfigurationPage(view: reader.view, question: question, context.publishers)
+      let page = ConfigurationPage(
+        view: reader.view, question: question, context.publishers, try await beats.all())
       return reader.answer(html: page.html, json: page.json)
     case .dead: return try await dead(question, reader)
     case .imports:

@@ -74,6 +74,13 @@ struct FleetAlarm: Equatable, Sendable {
     return found
   }
 
+  /// Which apps have a key that Apple refuses; the first three.
+  private static func names(ofRefused beats: [FleetBeat]) -> String {
+    let apps = Set(beats.flatMap { $0.refusedApps ?? [] }.map { "\($0.bundleId) of publisher \($0.publisherId)" })
+    guard !apps.isEmpty else { return "" }
+    return ": " + apps.sorted().prefix(3).joined(separator: ", ") + (apps.count > 3 ? ", and others" : "")
+  }
+
   /// What each process of a role tells alike: the worst of them counts.
   private static func shared(_ beats: [FleetBeat]) -> [FleetAlarm] {
     func most(_ name: String, _ labels: String...) -> Double {
@@ -89,8 +96,8 @@ struct FleetAlarm: Equatable, Sendable {
     }
     let refusing = most("countersign_apple_refused_apps")
     tell(
-      refusing > 0, "Apple refuses the key of \(count(refusing, "app")).", "CountersignAppleRefusesKey",
-      "apple-refuses-key")
+      refusing > 0, "Apple refuses the key of \(count(refusing, "app"))\(names(ofRefused: beats)).",
+      "CountersignAppleRefusesKey", "apple-refuses-key")
     let absent = most("countersign_publishers_broken", "absent")
     tell(
       absent > 0, "\(count(absent, "publisher")) cannot be served, because of a mistake in a file.",

@@ -35,11 +35,16 @@ struct ListPage {
   }
 
   /// The same as JSON.
-  func json<Row>(_ rows: [Row], _ write: (Row, inout JSONWriter) -> Void) -> [UInt8] {
+  ///
+  /// - Parameter more: writes what stands beside the rows.
+  func json<Row>(
+    _ rows: [Row], more: (inout JSONWriter) -> Void = { _ in }, _ write: (Row, inout JSONWriter) -> Void
+  ) -> [UInt8] {
     JSONWriter.object { writer in
       writer.member("items", rows, write)
       writer.member("next", next.map { link(after: $0, isJSON: true).address })
       writer.member("page", link(after: question.after).address)
+      more(&writer)
     }
   }
 

@@ -1,20 +1,27 @@
 import Configuration
+import Coordination
 import Domain
 import Formats
 import JSON
 import Ledger
 
-/// The publishers as their files say now: how each is served, and its apps. It shows no secret.
+/// The configuration in effect: how each publisher is served, its apps and whether Apple refuses their keys, and what
+/// the processes run with. It shows no secret.
 struct ConfigurationPage {
   let view: ConsoleView
   let question: ListQuestion
   let found: ConsoleRows<Publisher>
   /// The files with mistakes of publishers that the person may see.
   let broken: [BrokenPublisher]
+  let refusals: AppRefusals
+  let settings: FleetSettings
 
   /// Takes a page of those publishers that the question is about.
-  init(view: ConsoleView, question: ListQuestion, _ publishers: Publishers) {
+  ///
+  /// - Parameter beats: what the processes have told last.
+  init(view: ConsoleView, question: ListQuestion, _ publishers: Publishers, _ beats: [FleetBeat] = []) {
     (self.view, self.question) = (view, question)
+    (refusals, settings) = (AppRefusals(beats), FleetSettings(beats))
     let asked = Set(question.publishers)
     let behind = publishers.all.filter { publisher in
       asked.contains(publisher.id) && question.after.map { publisher.id > $0.publisherId } ?? true
@@ -27,12 +34,15 @@ struct ConfigurationPage {
   private var page: ListPage { ListPage(view: view, list: .configuration, question: question, next: found.next) }
   /// Whether the person needs to know more than that something is wrong.
   private var showsKeys: Bool { view.person.role.acts }
+  /// The settings tell hosts, and belong to no publisher.
+  private var showsSettings: Bool { FleetPage.showsProcesses(to: view.person) && question.after == nil }
 
   var html: Document {
     page.html(
       lead: "What the publishers' files say. This console has read them within the last half minute.",
       table: found.rows.isEmpty && broken.isEmpty ? nil : .all(mistakes + [publisherTable, appTable]),
-      empty: "No publisher is here that you may see. An operator adds one with a file in the folder publishers.")
+      empty: "No publisher is here that you may see. An operator adds one with a file in the folder publishers.",
+      below: showsSettings ? settings.html : .nothing)
   }
 
   private var mistakes: [HTML] {
@@ -84,31 +94,38 @@ struct ConfigurationPage {
       [
         .table(
           "Apple is called with the key of each",
-          ["Publisher", "App", "Apple's id", "Key", "Environments", "Released"],
+          ["Publisher", "App", "Apple's id", "Key", "Does Apple take it?", "Environments", "Released"],
           rows.map { publisher, app in
             [
               .text("\(publisher)"), .code(app.bundleId.text), .text(app.appAppleId.map { "\($0)" } ?? ""),
               showsKeys ? .code(app.keyId) : .span("hidden from viewers", class: "none"),
+              refusals.html(app, of: publisher, view),
               .text(app.environments.map(\.text).joined(separator: ", ")),
               .text(app.isReleased ? "yes" : "not yet"),
             ]
           }),
         .p(
           .text(
-            "Only workers learn that Apple refuses a key. They count such apps in the metric "
-              + "countersign_apple_refused_apps."), class: "lead"),
+            "Only workers learn that Apple refuses a key, by their calls. If one is refused, the jobs of the app wait "
+              + "until it is mended: see docs/operate/runbooks/apple-refuses-key.md."), class: "lead"),
       ])
   }
 
   /// The same as JSON.
   var json: [UInt8] {
-    page.json(found.rows) { publisher, writer in
+    page.json(found.rows, more: writeFleet) { publisher, writer in
       writer.member("apps", publisher.apps) { app, writer in
         writer.member("appAppleId", app.appAppleId.map { "\($0)" })
         writer.member("bundleId", app.bundleId)
         writer.member("environments", array: app.environments.map { JSONWriter.text($0.text) })
         writer.member("isReleased", app.isReleased)
         if showsKeys { writer.member("keyId", app.keyId) }
+        writer.member("refusals", refusals.of(app, of: publisher.id)) { refusal, writer in
+          if showsKeys { writer.member("cause", refusal.cause) }
+          writer.member("environment", refusal.environment)
+          writer.member("since", rfc3339(milliseconds: refusal.since))
+          writer.member("workers", Int64(refusal.workers))
+        }
       }
       writer.member("customers", publisher.customers.rawValue)
       writer.member("doors", array: publisher.doors.all.map { JSONWriter.text($0.id.rawValue) })
@@ -116,10 +133,18 @@ struct ConfigurationPage {
       writer.member("isMigrating", publisher.isMigrating)
       writer.member("mode", publisher.mode.rawValue)
       writer.member("offers", array: publisher.offers.all.map { JSONWriter.text($0.id.text) })
-      writer.member("publisherId", publisher.id)
+      writer.publisher(publisher.id)
       writer.member("restore", publisher.ownership.restore.rawValue)
       writer.member("webhooksInFile", Int64(publisher.webhooks.count))
     }
+  }
+}
+
+extension ConfigurationPage {
+  /// Writes what belongs to no publisher.
+  private func writeFleet(_ writer: inout JSONWriter) {
+    writer.member("workersThatTell", Int64(refusals.workers))
+    if showsSettings { settings.write(&writer) }
   }
 }
 

@@ -1,5 +1,5 @@
+public import Domain
 import Formats
-import JSON
 
 /// What a process of the fleet tells about itself every few seconds.
 public struct FleetBeat: Sendable, Equatable {
@@ -16,6 +16,10 @@ public struct FleetBeat: Sendable, Equatable {
   public var troubles: [String]
   /// Some of the process's metrics.
   public var readings: [Reading]
+  /// The apps whose key Apple refuses, as this process knows; `nil` for a process that does not learn of it.
+  public var refusedApps: [RefusedApp]?
+  /// What its configuration says other than the defaults, without secrets; `nil` for a version that does not tell.
+  public var settings: [Setting]?
   /// When Redis got it, in milliseconds of Redis' clock; 0 in a beat that was not sent yet.
   public var heardAt: Int64 = 0
   /// Redis' clock when it was read.
@@ -33,12 +37,41 @@ public struct FleetBeat: Sendable, Equatable {
     }
   }
 
+  /// An app in one environment, whose key Apple refuses.
+  public struct RefusedApp: Sendable, Equatable {
+    public var publisherId: Int64
+    public var bundleId: BundleId
+    public var environment: Environment
+    /// In milliseconds since 1970.
+    public var since: Int64
+    /// What Apple said last.
+    public var cause: String
+
+    public init(_ bundleId: BundleId, of publisherId: Int64, in environment: Environment, since: Int64, cause: String) {
+      (self.publisherId, self.bundleId, self.environment) = (publisherId, bundleId, environment)
+      (self.since, self.cause) = (since, cause)
+    }
+  }
+
+  /// A key of the configuration with a value other than its default.
+  public struct Setting: Sendable, Equatable {
+    public var key: String
+    public var value: String
+    /// The default of the process's version.
+    public var fallback: String
+
+    public init(_ key: String, _ value: String, fallback: String) {
+      (self.key, self.value, self.fallback) = (key, value, fallback)
+    }
+  }
+
   public init(
     id: String, role: String, version: String, place: String, startedAt: Int64, troubles: [String] = [],
-    readings: [Reading] = []
+    readings: [Reading] = [], refusedApps: [RefusedApp]? = nil, settings: [Setting]? = nil
   ) {
     (self.id, self.role, self.version, self.place, self.startedAt) = (id, role, version, place, startedAt)
     (self.troubles, self.readings) = (troubles, readings)
+    (self.refusedApps, self.settings) = (refusedApps, settings)
   }
 
   /// How long nobody has heard of the process, in milliseconds; never negative.
@@ -51,65 +84,4 @@ public struct FleetBeat: Sendable, Equatable {
 
   /// All values of a metric.
   public func values(_ name: String) -> [Reading] { readings.filter { $0.name == name } }
-
-  // MARK: As Redis has it
-
-  /// A process tells no more than these, so that one that goes wrong does not fill Redis.
-  static let (mostTroubles, mostReadings, mostText) = (20, 400, 500)
-
-  var record: String {
-    let json = JSONWriter.object { json in
-      json.member("id", id)
-      json.member("role", role)
-      json.member("version", version)
-      json.member("place", place)
-      json.member("startedAt", startedAt)
-      json.member(
-        "troubles",
-        array: troubles.prefix(Self.mostTroubles).map {
-          JSONWriter.text(JSONWriter.beginning(of: $0, upTo: Self.mostText))
-        })
-      // A number that JSON does not have says nothing.
-      json.member("readings", readings.filter(\.value.isFinite).prefix(Self.mostReadings)) { reading, json in
-        json.member("name", reading.name)
-        json.member("labels", array: reading.labels.map { JSONWriter.text($0) })
-        json.member("value", json: Array("\(reading.value)".utf8))
-      }
-    }
-    return String(decoding: json, as: UTF8.self)
-  }
-
-  /// Reads a record; `nil` if it is none, for example one of a version with other members.
-  init?(record: String, heardAt: Int64, readAt: Int64) {
-    guard let text = try? JSONText(Array(record.utf8), limits: .own),
-      case .object(let members)? = try? text.decoded(as: JSONValue.self)
-    else { return nil }
-    func word(_ name: String) -> String? {
-      guard case .string(let text)? = members[name.exact] else { return nil }
-      return text
-    }
-    func list(_ value: JSONValue?) -> [JSONValue] {
-      guard case .array(let elements)? = value else { return [] }
-      return elements
-    }
-    func words(_ value: JSONValue?) -> [String] {
-      list(value).compactMap { if case .string(let text) = $0 { text } else { nil } }
-    }
-    guard let id = word("id"), let role = word("role"), let version = word("version"), let place = word("place"),
-      case .integer(let startedAt)? = members["startedAt".exact]
-    else { return nil }
-    self.init(
-      id: id, role: role, version: version, place: place, startedAt: startedAt,
-      troubles: words(members["troubles".exact]),
-      readings: list(members["readings".exact]).compactMap { element in
-        guard case .object(let reading) = element, case .string(let name)? = reading["name".exact] else { return nil }
-        let labels = words(reading["labels".exact])
-        return switch reading["value".exact] {
-        case .number(let value): Reading(name, labels, value)
-        case .integer(let value): Reading(name, labels, Double(value))
-        default: nil
-        }
-      })
-    (self.heardAt, self.readAt) = (heardAt, readAt)
-  }
 }

@@ -25,6 +25,8 @@ public struct Settings: Sendable {
   public var reloadSettling: Duration { min(reloadInterval * 2, .seconds(300)) }
   /// Time for a role to finish its work after SIGTERM.
   public var shutdownGrace: Duration
+  /// What the file and the environment say other than the defaults, without secrets, in the order of the reference.
+  public let stated: [StatedSetting]
 
   /// Levels of the log, from the most to the least talkative.
   public enum LogLevel: String, Sendable, CaseIterable { case debug, info, warning, error }
@@ -60,5 +62,6 @@ public struct Settings: Sendable {
     shutdownGrace = reader.seconds(
       "shutdownGraceSeconds", 25, 0...3600,
       "How long a role may finish its current work after SIGTERM. Then it hands back the rest.")
+    stated = reader.stated.filter { $0.value != $0.fallback }
   }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Formats
@@ -39,6 +40,15 @@ final class AppPlaces {
   private var refused: [AppPlace] {
     guard revision == context.publishersRevision else { return [] }
     return known.values.flatMap(\.places).filter { $0.standing.value.refusedSince != nil }
+  }
+
+  /// The same for the fleet.
+  var refusedApps: [FleetBeat.RefusedApp] {
+    refused.map { place in
+      FleetBeat.RefusedApp(
+        place.app.bundleId, of: place.publisherId, in: place.environment,
+        since: place.standing.value.refusedSince ?? 0, cause: place.standing.cause)
+    }
   }
 
   /// A sentence for each of them; `nil` if there is none.

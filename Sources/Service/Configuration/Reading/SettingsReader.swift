@@ -8,6 +8,8 @@ import JSON
 final class SettingsReader {
   private(set) var mistakes: [Mistake] = []
   private(set) var descriptions: [KeyDescription] = []
+  /// What was set, but for secrets, in the order of the calls.
+  private(set) var stated: [StatedSetting] = []
 
   private let source: String
   private let root: JSONValue
@@ -218,7 +220,10 @@ final class SettingsReader {
       KeyDescription(
         key: key, variable: variable, fallback: shown ?? "required", meaning: meaning, isSecret: form.isSecret))
     if let variable, let text = environment?[variable.exact] {
-      if let value = form.text(text) { return value }
+      if let value = form.text(text) {
+        if !form.isSecret { stated.append(StatedSetting(key, text, shown: shown ?? "required")) }
+        return value
+      }
       note(key, form.isSecret ? "expected \(form.expected)" : "is \"\(text)\", expected \(form.expected)")
       return fallback
     }
@@ -226,7 +231,12 @@ final class SettingsReader {
       if fallback == nil { note(key, "is missing, expected \(form.expected)") }
       return fallback
     }
-    if let value = form.json(found) { return value }
+    if let value = form.json(found) {
+      if !form.isSecret, let text = found.asText {
+        stated.append(StatedSetting(key, text, shown: shown ?? "required"))
+      }
+      return value
+    }
     note(key, "is \(form.isSecret ? found.shape : found.kind), expected \(form.expected)")
     return fallback
   }
