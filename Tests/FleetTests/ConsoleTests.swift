@@ -105,6 +105,10 @@ struct ConsoleTests {
       let page = try await ada.get(purchase)
       #expect(page.status == 200 && page.text.contains("1000000000001"))
       #expect(page.text.contains("href=\"/customers/1001/7\"") && page.text.contains("Signed data"))
+      let twin = try await ada.get(purchase.replacing("/purchases/", with: "/purchases.json/", maxReplacements: 1)).text
+      for words in [#""publisherId":"1001""#, #""signedData":[{"from":"#, #""payload":{"#, #""owners":[{"because":"#] {
+        #expect(twin.contains(words), "\(words): \(twin)")
+      }
       let card = try await ada.get("/customers.json/1001/7")
       #expect(card.status == 200 && card.text.contains("\"accessGranted\":true"), "\(card.text)")
       #expect(try await ada.get("/find?q=nothing-has-it").status == 404)
@@ -488,7 +492,8 @@ struct ConsoleTests {
 
       let files = try await ada.get("/configuration")
       #expect(files.status == 200 && files.text.contains("com.") && !files.text.contains("PRIVATE"), "\(files.text)")
-      #expect(try await !ada.get("/configuration.json").text.contains("\"publisherId\":1002"))
+      let apps = try await ada.get("/configuration.json").text
+      #expect(apps.contains("\"publisherId\":\"1001\"") && !apps.contains("\"publisherId\":\"1002\""), "\(apps)")
 
       for path in ["/refund-requests", "/unclaimed", "/audit", "/configuration"] {
         for question in ["?publisher=1002", "?publisher=9999"] {

@@ -132,7 +132,7 @@ struct DeadPage {
       writer.member("endpointId", row.endpointId)
       writer.member("id", row.id)
       writer.member("kind", form.kind.rawValue)
-      writer.member("publisherId", row.publisherId)
+      writer.publisher(row.publisherId)
       writer.member("topic", row.topic)
     }
   }

@@ -251,7 +251,9 @@ struct FleetPage {
         writer.member("environment", state.place.environment.text)
         writer.member("left", Int64(clamping: state.left))
         writer.member("pausedUntil", state.pausedUntil.map { rfc3339(milliseconds: $0) })
+        writer.measure("perSecond", state.budget.perSecond)
       }
+      writer.member("hasMoreApps", hasMoreApps)
       writer.member("lanes", lanes) { lane, writer in
         writer.member("inLine", Int64(lane.inLine))
         writer.member("lane", lane.lane.rawValue)
@@ -259,10 +261,18 @@ struct FleetPage {
       }
       guard showsProcesses else { return }
       writer.member("processes", sorted) { beat, writer in
+        writer.measure("connections", beat.value("countersign_http_connections"))
+        writer.measure("deliveries", beat.value("countersign_deliveries_in_flight"))
+        writer.measure("deliveriesWaiting", beat.value("countersign_deliveries_waiting"))
         writer.member("heardAt", rfc3339(milliseconds: beat.heardAt))
         writer.member("isSilent", beat.isSilent)
+        writer.measure("jobs", beat.value("countersign_jobs_in_flight"))
+        writer.measure("jobSlots", beat.value("countersign_job_slots"))
         writer.member("place", beat.place)
+        writer.measure("processorShare", beat.value(FleetHeart.cpu))
+        writer.measure("residentBytes", beat.value("countersign_process_resident_memory_bytes"))
         writer.member("role", beat.role)
+        writer.measure("slowestTurnSeconds", beat.value(FleetHeart.longestTurn))
         writer.member("startedAt", rfc3339(milliseconds: beat.startedAt))
         writer.member("troubles", array: beat.troubles.map { JSONWriter.text($0) })
         writer.member("version", beat.version)

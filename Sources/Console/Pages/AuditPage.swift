@@ -126,7 +126,7 @@ struct AuditPage {
       writer.member("from", names.address(in: entry))
       writer.member("id", "\(entry.id)")
       writer.member("name", names.name(in: entry))
-      writer.member("publisherId", entry.publisherId)
+      writer.publisher(entry.publisherId)
       if view.person.role.seesPersonalData || !entry.isAboutCustomer { writer.member("subject", entry.subject) }
     }
   }

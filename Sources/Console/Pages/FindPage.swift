@@ -134,7 +134,7 @@ struct FindPage {
         writer.member("kind", hit.kind.rawValue)
         writer.member("originalTransactionId", hit.purchase?.originalTransactionId)
         writer.member("page", link(hit)?.address)
-        writer.member("publisherId", hit.publisherId)
+        writer.publisher(hit.publisherId)
       }
     }
   }

@@ -55,7 +55,7 @@ struct ImportsPage {
       writer.member("from", one.wish.preset.rawValue)
       writer.member("importId", one.id.text)
       writer.member("problemCount", one.problemCount)
-      writer.member("publisherId", one.publisherId)
+      writer.publisher(one.publisherId)
       writer.member("rows", one.progress.rows)
       writer.member("state", one.state.rawValue)
     }

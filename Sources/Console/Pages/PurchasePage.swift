@@ -1,6 +1,4 @@
 import Domain
-import Formats
-import JSON
 import Ledger
 
 /// A purchase: its state, its life as a picture, and what Apple signed about it.
@@ -21,10 +19,10 @@ struct PurchasePage {
   /// The most pieces of each list.
   static let most = 25
 
-  private var purchase: Purchase { record.purchase }
-  private var access: Access { Access.of(purchase, rules: rules, now: view.now) }
+  var purchase: Purchase { record.purchase }
+  var access: Access { Access.of(purchase, rules: rules, now: view.now) }
   /// The newest first.
-  private var transactions: [TransactionFacts] { Self.newest(purchase) }
+  var transactions: [TransactionFacts] { Self.newest(purchase) }
 
   /// A purchase's transactions, the newest first.
   static func newest(_ purchase: Purchase, atMost count: Int = .max) -> [TransactionFacts] {
@@ -199,32 +197,5 @@ struct PurchasePage {
         .element(.summary, [], [.text("As Apple signed it (JWS)")]),
         .element(.pre, [.of(.tabindex, "0")], [.text(jws)]),
       ])
-  }
-
-  /// The same as JSON.
-  var json: [UInt8] {
-    let access = access
-    return JSONWriter.object { writer in
-      writer.member("accessGranted", access.isGranted)
-      writer.member("billingProblem", access.billingProblem)
-      if view.person.role.seesPersonalData {
-        writer.member("customerId", record.ownerships.last { $0.endedAt == nil }?.customerId)
-      }
-      writer.member("environment", purchase.key.environment)
-      writer.member("expiresAt", access.expiresAt.map { rfc3339(milliseconds: $0) })
-      writer.member("originalTransactionId", purchase.key.originalTransactionId)
-      writer.member("page", view.link(to: purchase.key).address)
-      writer.member("productId", purchase.deciding.productId)
-      writer.member("publisherId", purchase.key.publisherId)
-      writer.member("rule", access.rule.rawValue)
-      writer.member("transactions", Array(transactions.prefix(Self.most))) { facts, writer in
-        writer.member("expiresDate", facts.expiresDate.map { rfc3339(milliseconds: $0) })
-        writer.member("purchaseDate", rfc3339(milliseconds: facts.purchaseDate))
-        writer.member("revocationDate", facts.revocationDate.map { rfc3339(milliseconds: $0) })
-        writer.member("transactionId", facts.transactionId)
-      }
-      writer.member("version", purchase.version)
-      writer.member("willRenew", access.willRenew)
-    }
   }
 }

@@ -125,22 +125,7 @@ struct RefundRequestsPage {
 
   /// The same as JSON.
   var json: [UInt8] {
-    page.json(found.rows) { request, writer in
-      writer.member("answer", json: request.answer?.body)
-      writer.member("answeredBy", request.answeredBy?.rawValue)
-      if view.person.role.seesPersonalData { writer.member("customerId", request.customerId) }
-      writer.member("deadline", rfc3339(milliseconds: request.deadline))
-      writer.member("environment", request.purchase.environment)
-      writer.member("originalTransactionId", request.purchase.originalTransactionId)
-      writer.member("page", view.link(to: request.purchase).address)
-      writer.member("productId", request.productId)
-      writer.member("publisherId", request.purchase.publisherId)
-      writer.member("reason", request.reason)
-      writer.member("refundRequestId", request.id)
-      writer.member("requestedAt", rfc3339(milliseconds: request.requestedAt))
-      writer.member("state", request.state.rawValue)
-      writer.member("transactionId", request.transactionId)
-    }
+    page.json(found.rows) { $1.refundRequest($0, view) }
   }
 }
 
@@ -155,5 +140,25 @@ extension RefundRequest.State {
     case .decided: "decided without an answer"
     case .expired: "deadline passed"
     }
+  }
+}
+
+extension JSONWriter {
+  /// Writes the members of a request for a refund.
+  mutating func refundRequest(_ request: RefundRequest, _ view: ConsoleView) {
+    member("answer", json: request.answer?.body)
+    member("answeredBy", request.answeredBy?.rawValue)
+    if view.person.role.seesPersonalData { member("customerId", request.customerId) }
+    member("deadline", rfc3339(milliseconds: request.deadline))
+    member("environment", request.purchase.environment)
+    member("originalTransactionId", request.purchase.originalTransactionId)
+    member("page", view.link(to: request.purchase).address)
+    member("productId", request.productId)
+    publisher(request.purchase.publisherId)
+    member("reason", request.reason)
+    member("refundRequestId", request.id)
+    member("requestedAt", rfc3339(milliseconds: request.requestedAt))
+    member("state", request.state.rawValue)
+    member("transactionId", request.transactionId)
   }
 }

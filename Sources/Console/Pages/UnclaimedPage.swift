@@ -63,7 +63,7 @@ struct UnclaimedPage {
       writer.member("paidAt", rfc3339(milliseconds: purchase.paidAt))
       writer.member("priceThousandths", purchase.price)
       writer.member("productId", purchase.productId)
-      writer.member("publisherId", purchase.key.publisherId)
+      writer.publisher(purchase.key.publisherId)
     }
   }
 }

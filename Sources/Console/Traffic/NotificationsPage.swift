@@ -223,7 +223,7 @@ extension JSONWriter {
     member("notificationUUID", one.uuid)
     member("originalTransactionId", one.originalTransactionId)
     member("page", view.link(to: one.key).address)
-    member("publisherId", one.publisherId)
+    publisher(one.publisherId)
     member("receivedAt", rfc3339(milliseconds: one.receivedAt))
     member("signedDate", rfc3339(milliseconds: one.signedDate))
     member("state", one.state.rawValue)

@@ -76,7 +76,7 @@ extension JSONWriter {
     member("medianMilliseconds", state.medianMilliseconds)
     member("name", endpoint.name.isEmpty ? nil : endpoint.name)
     member("page", view.link(to: endpoint.key).address)
-    member("publisherId", endpoint.publisherId)
+    publisher(endpoint.publisherId)
     member("state", state.word)
     member("url", endpoint.shownURL(to: view.person.role))
   }

@@ -130,7 +130,7 @@ struct EventDetailPage {
       writer.member("eventId", event.id)
       writer.member("isPublished", event.event == nil ? nil : !event.isInOutbox)
       writer.member("page", view.link(to: key).address)
-      writer.member("publisherId", event.publisherId)
+      writer.publisher(event.publisherId)
       writer.member("time", event.event.map { rfc3339(milliseconds: $0.time) })
       writer.member("topic", event.event?.topic ?? attempts.first?.topic)
     }
