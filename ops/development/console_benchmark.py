@@ -1,7 +1,9 @@
 """The benchmark of the console: how long each page takes beside a large ledger."""
+import hashlib
 import http.client
 import time
 import urllib.parse
+import uuid
 
 from development.isolation_benchmark import Times
 from development.ledger import MADE
@@ -82,7 +84,7 @@ def console(options):
 
 
 def more(count):
-    """The rows besides purchases: unclaimed ones, attempts, notifications, audit."""
+    """The rows besides purchases: unclaimed ones, attempts, notifications, audit, registrations that wait."""
     number = "n.number"
     last = MADE + count - 1
     text = "'100' || (10000000000 + n.number)"
@@ -106,6 +108,12 @@ def more(count):
         "INSERT INTO audit (publisher_id, actor, action, subject, detail)"
         f" SELECT {PUBLISHER}, 'publisher', 'customer.put', 'customer-' || {number}, '{{}}'"
         f" FROM generate_series({MADE}, {last}) AS n (number);")
+    # Redis knows none of them, so a list for one reason looks at as many as it may.
+    yield (
+        "INSERT INTO synchronizations (publisher_id, id, transaction_id, customer_id, kind, status, job, due_at)"
+        f" SELECT {PUBLISHER}, 'waits-' || {number}, {text}, 'customer-' || {number}, 'registration', 'retrying',"
+        f" '{{}}', now() + interval '1 day' * (1 + ({number} - {MADE}) / {count}.0)"
+        f" FROM generate_series({MADE}, {MADE + count // 100}) AS n (number);")
 
 
 def customer(number):
@@ -116,19 +124,44 @@ def transaction(number):
     return f"100{10_000_000_000 + MADE + number}"
 
 
+def purchase(number, kind="purchases"):
+    return f"/{kind}/{PUBLISHER}/Production/{transaction(number)}"
+
+
+def event(number):
+    return f"/events/{PUBLISHER}/evt_{hashlib.md5(str(MADE + number).encode()).hexdigest()}"
+
+
+def notification(number):
+    return f"/notifications/{PUBLISHER}/{uuid.UUID(hashlib.md5(str(MADE + number).encode()).hexdigest())}"
+
+
 PAGES = {
     "find, a transaction": lambda number: f"/find?q={transaction(number)}",
     "find, a customer": lambda number: f"/find?q=customer-{MADE + number}",
     "customer": customer,
-    "purchase": lambda number: f"/purchases/{PUBLISHER}/Production/{transaction(number)}",
+    "customer, as JSON": lambda number: customer(number).replace("/customers", "/customers.json", 1),
+    "purchase": purchase,
+    "purchase, as JSON": lambda number: purchase(number, "purchases.json"),
     "refund requests": lambda number: "/refund-requests",
+    "refund requests, answered": lambda number: "/refund-requests?state=answered",
     "unclaimed": lambda number: "/unclaimed",
     "webhooks": lambda number: "/endpoints",
     "an endpoint": lambda number: f"/endpoints/{PUBLISHER}/ep{number % ENDPOINTS}",
+    "an endpoint, failed attempts": lambda number: f"/endpoints/{PUBLISHER}/ep{number % ENDPOINTS}?outcome=failed",
+    "an event": event,
     "notifications": lambda number: "/notifications",
+    "notifications, stale": lambda number: "/notifications?state=stale",
+    "notifications, put aside": lambda number: "/notifications?state=aside",
+    "a notification": notification,
     "synchronizations": lambda number: "/synchronizations",
+    "synchronizations, of one reason": lambda number: "/synchronizations?cause=unauthorized",
     "a synchronization": lambda number: f"/synchronizations/{PUBLISHER}/bench-{MADE + number}",
     "audit": lambda number: "/audit",
     "audit of a customer": lambda number: f"/audit?customer=customer-{MADE + number}&publisher={PUBLISHER}",
     "configuration": lambda number: "/configuration",
+    "fleet": lambda number: "/fleet",
+    "imports": lambda number: "/imports",
+    "given up, jobs": lambda number: "/dead",
+    "given up, notifications": lambda number: "/dead?kind=notifications",
 }
