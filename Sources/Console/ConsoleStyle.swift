@@ -59,6 +59,7 @@ enum ConsoleStyle {
       border: 1px solid var(--warn); color: var(--warn); background: var(--card); border-radius: 8px;
       padding: .6rem .9rem; margin: 1rem 0 0;
     }
+    .flag + .above { margin-top: 1rem; }
     .mark {
       display: inline-block; border: 1px solid var(--edge); border-radius: 999px; padding: 0 .55rem; font-size: .82rem;
       color: var(--soft); white-space: nowrap;
@@ -133,6 +134,7 @@ enum ConsoleStyle {
     .inline { display: inline-block; margin: 0 .75rem 0 0; }
     dd .inline { margin: 0 0 0 .75rem; }
     td .inline { margin: 0; }
+    td .inline + .inline { margin-left: .5rem; }
     .confirm { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1.25rem 0; }
     .updates {
       float: right; display: flex; flex-wrap: wrap; justify-content: end; align-items: center; row-gap: .25rem;
