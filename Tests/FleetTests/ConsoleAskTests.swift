@@ -60,6 +60,11 @@ struct ConsoleAskTests {
 
       // No worker is there that could learn of the refund by itself.
       await fleet.kill("worker-1")
+      // PostgreSQL may still commit what the worker has sent.
+      let sessions =
+        "SELECT pid::text AS text FROM pg_stat_activity WHERE datname = current_database() "
+        + "AND application_name LIKE 'countersign worker%'"
+      try await eventually("the ledger has ended the worker's sessions") { try await fleet.texts(sessions) == [] }
       let before = try await version(fleet)
       #expect(try await fleet.act("refund", on: Self.life))
       for asked in 1...2 {
