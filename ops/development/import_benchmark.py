@@ -58,7 +58,7 @@ def imports(options):
     count = options.rows or 1_000_000
     with Measured() as measured:
         folder = measured.processes.folder
-        measured.ledger.tune(POSTGRES)
+        measured.ledger.server.tune(POSTGRES)
         for verb in ("stop", "start"):
             measured.processes.tell_servers(verb, "postgres")
         settings = measured.configuration.settings()

@@ -34,11 +34,6 @@ class MeasuredLedger:
             self.server.query(f"DROP DATABASE {self.database} WITH (FORCE);")
         return name
 
-    def tune(self, settings):
-        """Sets settings of the server. Some hold from its next start on."""
-        for name, value in settings.items():
-            self.server.query(f"ALTER SYSTEM SET {name} = '{value}';")
-
     def tables(self):
         """The tables that hold rows of their own. The one that names the schema's steps is not among them."""
         return self.query(

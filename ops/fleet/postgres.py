@@ -1,4 +1,5 @@
 """A private PostgreSQL of ops/servers: its files, its commands and its processes."""
+import json
 import os
 import pathlib
 import pwd
@@ -120,6 +121,7 @@ class Postgres:
         # The process that wrote this file has gone. Its number may be somebody else's by now.
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
         settings = SETTINGS | {"port": str(self.port), "cluster_name": self.title} | self.more_settings() | self.tls()
+        settings |= self.tuned()
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         return ([self.tool("postgres"), "-D", str(self.cluster), *words], self.environment(),
                 {"cwd": self.cluster, **self.account()})
@@ -153,6 +155,15 @@ class Postgres:
     @staticmethod
     def more_settings():
         return {}
+
+    def tune(self, settings):
+        """Leaves settings for the next start."""
+        (self.folder / f"{self.name}-settings.json").write_text(json.dumps(settings))
+
+    def tuned(self):
+        """What a benchmark has set."""
+        path = self.folder / f"{self.name}-settings.json"
+        return json.loads(path.read_text()) if path.exists() else {}
 
     def tls(self):
         """The settings for TLS. PostgreSQL wants the key to belong to its own user."""

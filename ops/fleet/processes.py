@@ -213,7 +213,7 @@ class Processes:
             subprocess.run([ROOT / "ops" / "servers", "wipe", self.folder], stdin=subprocess.DEVNULL)
         # A run that was killed leaves the mark of a confined server.
         marks = [path.name for path in self.folder.glob("*.confined")]
-        for name in ("ports.json", "addresses.json", "postgres.password", *marks):
+        for name in ("ports.json", "addresses.json", "postgres.password", "postgres-settings.json", *marks):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / "tls", ignore_errors=True)
 

@@ -115,7 +115,10 @@ package final class ImportRun {
 
   /// How long servers may fail before the run ends.
   private static let patience: Duration = .seconds(300)
-  private static let round: Duration = .milliseconds(200)
+  /// Rows are registered in rounds. Long ones make bursts, and a customer's purchase waits behind each of them.
+  private static let round: Duration = .milliseconds(40)
+  /// How often few open rows are looked at, and rows whose transactions were held are tried again.
+  private static let pause: Duration = .milliseconds(200)
   private static let forgottenAfter: Duration = .seconds(900)
 
   private let wish: Wish
@@ -124,6 +127,7 @@ package final class ImportRun {
   /// How many rows had a result before this run.
   package private(set) var earlier = 0
   private var lookedAt = ContinuousClock.now
+  private var triedAt = ContinuousClock.now
 
   package init(_ rows: ImportRows, _ wish: Wish, _ dependencies: Dependencies) {
     (self.wish, self.dependencies) = (wish, dependencies)
@@ -160,7 +164,10 @@ package final class ImportRun {
           let registrations = try await register(turns)
           // Apple is not asked about them, so the pace is not for them.
           allowed += Double(registrations.count { $0 == .signed })
-          if registrations.contains(.limited) { break }
+          if registrations.contains(.limited) {
+            allowed = 0
+            break
+          }
         }
         try await takeFinalized(at: now)
         if standing == .cancelled, queue.openIds.isEmpty { return .cancelled }
@@ -174,7 +181,10 @@ package final class ImportRun {
       }
       dependencies.tell(queue.finished)
       if !queue.isDone { try await EventLoop.sleep(for: Self.round) }
-      queue.tryHeld()
+      if ContinuousClock.now - triedAt > Self.pause {
+        triedAt = .now
+        queue.tryHeld()
+      }
     }
     return .finished
   }
@@ -182,7 +192,7 @@ package final class ImportRun {
   /// Takes what is finalized now.
   private func takeFinalized(at now: ContinuousClock.Instant) async throws {
     let open = queue.openIds
-    guard !open.isEmpty, open.count < 100 || now - lookedAt > .seconds(1) else { return }
+    guard !open.isEmpty, now - lookedAt > (open.count < 100 ? Self.pause : .seconds(1)) else { return }
     lookedAt = now
     queue.take(try await dependencies.results(open).keys)
     queue.tryOpen(since: now - Self.forgottenAfter)
