@@ -28,7 +28,10 @@ POSTGRES = {"shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout"
 
 
 class Quiet:
-    """A customer of the same app who registers one purchase after the other, until somebody stops it."""
+    """Quiet customers of the same app: each registers one purchase, one after the other, until somebody stops it.
+
+    One customer would have thousands of purchases in the end. Each commit reads all purchases of its customer.
+    """
 
     def __init__(self, measured):
         self.caller = Caller(measured, measured.configuration.publisher_token, "quiet")
@@ -38,6 +41,7 @@ class Quiet:
         times = []
         for _ in range(count):
             self.used += 1
+            self.caller.customer = f"quiet-{self.used}"
             times.append(self.caller.milliseconds_to_end(QUIET_FIRST + self.used))
         return Times(times)
 
