@@ -75,7 +75,7 @@ extension FleetSettings {
     guard !processes.isEmpty else {
       return .section("Settings in effect", [.p(.text("No process tells its settings."), class: "none")])
     }
-    let words = "Every other key has its default. Secrets are left out, also URLs that may hold one."
+    let words = "Every other key has its default. Secrets are left out, and of a URL all but the server."
     return .section(
       "Settings in effect",
       [
