@@ -28,3 +28,24 @@ public struct NextCharge: Sendable, Equatable {
     currency = price == nil ? nil : signed?.currency
   }
 }
+
+extension NextCharge {
+  /// The purchases that renew: what Apple charges next stands in their newest renewal info.
+  public static func renewing(_ purchases: [Purchase]) -> [PurchaseKey] {
+    purchases.filter { $0.presentRenewal?.willRenew == true }.map(\.key)
+  }
+
+  /// Reads the charges of purchases; those without one are left out.
+  ///
+  /// - Parameters:
+  ///   - payloads: of the newest renewal info, for those that ``renewing(_:)`` names.
+  ///   - now: milliseconds since 1970.
+  public static func all(
+    of purchases: [Purchase], _ payloads: [PurchaseKey: [UInt8]], now: Int64
+  ) -> [PurchaseKey: NextCharge] {
+    Dictionary(
+      purchases.compactMap { purchase in
+        NextCharge(purchase, payloads[purchase.key], now: now).map { (purchase.key, $0) }
+      }, uniquingKeysWith: { one, _ in one })
+  }
+}

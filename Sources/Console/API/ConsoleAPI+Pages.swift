@@ -38,20 +38,16 @@ extension ConsoleAPI {
     async let purchases = PurchaseReader(postgres).allPurchases(of: key, limit: CustomerPage.mostPurchases + 1)
     let held = try await found
     guard held.isKnown else { return nil }
-    let renewing = held.purchases.filter { $0.presentRenewal?.willRenew == true }
     // A price that cannot be read in time is left out. The page goes on without it.
     let renewals =
       (try? await RenewalPayloads.newest(
-        of: renewing.map(\.key), within: context.settings.console.statementTimeout, postgres)) ?? [:]
+        of: NextCharge.renewing(held.purchases), within: context.settings.console.statementTimeout, postgres)) ?? [:]
     let last = try await sandbox
     return CustomerPage(
       view: reader.view, customer: key, email: try await record?.email,
       rules: publisher.accessRules(for: key.id, sandboxUntil: last.flatMap { $0.endedAt == nil ? $0.endsAt : nil }),
       lastSandbox: last, holdings: held, purchases: try await purchases, timeline: await timeline,
-      charges: Dictionary(
-        renewing.compactMap { purchase in
-          NextCharge(purchase, renewals[purchase.key], now: reader.view.now).map { (purchase.key, $0) }
-        }, uniquingKeysWith: { one, _ in one }))
+      charges: NextCharge.all(of: held.purchases, renewals, now: reader.view.now))
   }
 
   func purchase(_ key: PurchaseKey, _ reader: ConsoleReader) async throws -> HTTPServerResponse {

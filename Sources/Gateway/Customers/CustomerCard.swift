@@ -26,15 +26,12 @@ struct CustomerCard {
   ) {
     (self.customer, self.found, self.page, self.now) = (customer, found, page, now)
     rules = publisher.accessRules(for: customer.id, owning: found.purchases)
-    charges = Dictionary(
-      found.purchases.compactMap { purchase in
-        NextCharge(purchase, renewals[purchase.key], now: now).map { (purchase.key, $0) }
-      }, uniquingKeysWith: { one, _ in one })
+    charges = NextCharge.all(of: found.purchases, renewals, now: now)
   }
 
   /// The purchases whose newest renewal info the card needs.
   static func renewing(_ found: CustomerPurchases) -> [PurchaseKey] {
-    found.purchases.filter { $0.presentRenewal?.willRenew == true }.map(\.key)
+    NextCharge.renewing(found.purchases)
   }
 
   /// The card as JSON. The members stand in the order of their names.
