@@ -79,7 +79,7 @@ class Claims(unittest.TestCase):
          "Sources/Gateway/Registration/RegistrationRequest.swift", r"signedTransaction"),
         ("docs/internals/verification.md", "`tryLater`\nis not used yet",
          "Sources/AppStore/Verification/Verdict.swift", r"case tryLater"),
-        ("docs/concepts/purchase.md", "The event goes to the notifiers' queue by its name",
+        ("docs/concepts/purchase.md", "The worker publishes the event directly to the notifiers' queue",
          "Sources/Service/Events/RoleContext+Events.swift", r"queues = deliveryQueues\] in queues\.next"),
     ]
 
