@@ -67,7 +67,7 @@ class Claims(unittest.TestCase):
     TRUE = [
         ("docs/compatibility/iaptic.md", "| Apple's notifications | yes | [yes](../how-to/receive-apple-notifications",
          "Sources/Gateway/HTTP/Route+All.swift", r"/apple/notifications"),
-        ("docs/compatibility/iaptic.md", "users that the publisher has put (`PUT /customers/{customerId}`), set",
+        ("docs/compatibility/iaptic.md", "users that the publisher has registered (`PUT /customers/{customerId}`), set",
          "Sources/Doors/Iaptic/IapticDoor.swift", r"IapticDoor[\s\S]*DoorPolicy\(customers: \.open\), appName"),
         ("docs/compatibility/mbaasy.md", "[Workers look](../how-to/receive-apple-notifications.md#without-notif",
          "Sources/Doors/Mbaasy/MbaasyDoor.swift", r"MbaasyRecheck\.next"),
@@ -79,7 +79,7 @@ class Claims(unittest.TestCase):
          "Sources/Gateway/Registration/RegistrationRequest.swift", r"signedTransaction"),
         ("docs/internals/verification.md", "`tryLater`\nis not used yet",
          "Sources/AppStore/Verification/Verdict.swift", r"case tryLater"),
-        ("docs/concepts/purchase.md", "The event goes to the notifiers' queue by its name",
+        ("docs/concepts/purchase.md", "The worker publishes the event directly to the notifiers' queue",
          "Sources/Service/Events/RoleContext+Events.swift", r"queues = deliveryQueues\] in queues\.next"),
     ]
 
