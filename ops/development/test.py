@@ -23,7 +23,7 @@ from development.traces import PYTHON as OTLP_PYTHON
 from development.traces import Collector
 from development.walk import walk
 from fleet import COUNTERSIGN, ROOT, Failure
-from fleet.build import build
+from fleet.build import build, building
 from fleet.configuration import CUSTOMER
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
@@ -92,6 +92,28 @@ def check_imports():
              if any(line.split()[-2:] == ["import", "Foundation"] for line in path.read_text().splitlines())]
     if whole:
         raise Failure(f"{', '.join(whole)}: import FoundationEssentials instead of Foundation")
+
+
+def check_sources(parts):
+    with parts.part("checks of the sources"):
+        check_scripts()
+        check(
+            "what the scripts do",
+            [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/development/tests"])
+        check_imports()
+        print("Checking the length of lines …", flush=True)
+        check_lines()
+        check("the format",
+              ["swift", "format", "lint", "--strict", "--parallel", "-r", "Sources", "Tests", "Package.swift"])
+
+
+def prepare_clients(parts):
+    """Installs what the long parts need, before they begin: it may need the network."""
+    with parts.part("Schemathesis, generators and OpenTelemetry, installed"):
+        PYTHON.prepare()
+        GENERATORS.prepare()
+        OTLP_PYTHON.prepare()
+        OPENID_PYTHON.prepare()
 
 
 def sanitized(arguments):
@@ -183,39 +205,33 @@ def test(arguments, parts):
     only_documents = arguments[:1] == ["--documents"]
     only_browser = arguments == ["--browser"]
     is_whole = not arguments and not options and not of_a_set
-    building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
-    with parts.part("checks of the sources"):
-        check_scripts()
-        check(
-            "what the scripts do",
-            [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/development/tests"])
-        check_imports()
-        print("Checking the length of lines …", flush=True)
-        check_lines()
-        check("the format",
-              ["swift", "format", "lint", "--strict", "--parallel", "-r", "Sources", "Tests", "Package.swift"])
-    if is_whole or only_contract:
-        # This comes before the long parts, since it may need the network.
-        with parts.part("Schemathesis, generators and OpenTelemetry, installed"):
-            PYTHON.prepare()
-            GENERATORS.prepare()
-            OTLP_PYTHON.prepare()
+    building_tests = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
+    if is_whole:
+        # One core would idle meanwhile: most of these checks are one process, and some wait for the network.
+        with parts.part("compiling, and beside it:"), building("--build-tests"):
+            check_sources(parts)
+            prepare_clients(parts)
+            with parts.part("the chart, without a cluster"):
+                check_chart()
+    else:
+        check_sources(parts)
+        if only_contract:
+            prepare_clients(parts)
+        elif any("OpenID" in word for word in arguments):
             OPENID_PYTHON.prepare()
-    elif any("OpenID" in word for word in arguments):
-        OPENID_PYTHON.prepare()
-    if only_browser:
-        browsers.prepare()
-    if is_whole or only_chart:
-        with parts.part("the chart, without a cluster"):
-            check_chart()
-    with parts.part("compiling"):
-        if only_documents or only_chart or only_browser:
-            build("--product", "countersign")
-        else:
-            build("--build-tests", *options, environment=building)
-        if options:
-            # This builds the executable without a sanitizer, and with jemalloc.
-            build("--product", "countersign")
+        if only_browser:
+            browsers.prepare()
+        if only_chart:
+            with parts.part("the chart, without a cluster"):
+                check_chart()
+        with parts.part("compiling"):
+            if only_documents or only_chart or only_browser:
+                build("--product", "countersign")
+            else:
+                build("--build-tests", *options, environment=building_tests)
+            if options:
+                # This builds the executable without a sanitizer, and with jemalloc.
+                build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
     if is_whole or only_chart:
         check("the chart's configuration",
