@@ -1,4 +1,5 @@
 public import Domain
+import Formats
 
 /// A row of a file that can be imported: a customer and a purchase.
 public struct ImportRow: Sendable, Equatable {
@@ -62,7 +63,7 @@ public struct ImportProblem: Error, Sendable, Equatable, CustomStringConvertible
     (self.line, self.remedy) = (line, remedy)
     self.cause = String(
       String.UnicodeScalarView(
-        cause.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{fffd}" : $0 }))
+        cause.unicodeScalars.map { $0.isControl ? "\u{fffd}" : $0 }))
   }
 
   public var description: String { "line \(line): \(cause); \(remedy)" }

@@ -69,4 +69,20 @@ struct JobPlacesTests {
     #expect(await second.value != nil)
     #expect(await first.value != nil)
   }
+
+  @Test func `a place goes to who came first, whatever the publisher`() async throws {
+    let places = JobPlaces(concurrency: 8, patience: .seconds(120)) { .zero }
+    _ = places.hold(1, .usual)
+    _ = places.hold(2, .usual)
+    let held = (0..<8).map { _ in places.hold(3, .usual) }
+    let first = Task { @LoopActor in await places.take(2, .usual) }
+    try await eventually("the second publisher waits") { places.waiting == 1 }
+    let second = Task { @LoopActor in await places.take(1, .usual) }
+    try await eventually("both wait") { places.waiting == 2 }
+    places.end(held[0])
+    #expect(await first.value != nil)
+    #expect(places.waiting == 1, "the other one has not got the same place")
+    places.end(held[1])
+    #expect(await second.value != nil)
+  }
 }

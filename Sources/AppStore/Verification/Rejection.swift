@@ -62,7 +62,7 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     // It has an end too, although a name in it may have none.
     self.text = String(
       String.UnicodeScalarView(
-        text.unicodeScalars.prefix(Self.longestText).map { $0.properties.generalCategory == .control ? "?" : $0 }))
+        text.unicodeScalars.prefix(Self.longestText).map { $0.isControl ? "?" : $0 }))
   }
 
   /// The most characters of a text.

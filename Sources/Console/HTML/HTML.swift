@@ -1,3 +1,5 @@
+import Formats
+
 /// A piece of a page that is safe to send: only ``HTML/text(_:)`` and ``HTML/element(_:_:_:)`` make it.
 ///
 /// There is no way to make one of a text as it is. So whatever a stranger writes into an id or an answer, a browser
@@ -69,7 +71,7 @@ struct HTML: Sendable, Equatable {
       case "\"": source += "&quot;"
       case "'": source += "&#39;"
       case "\n", "\t": source.unicodeScalars.append(scalar)
-      case _ where scalar.properties.generalCategory == .control: source += "\u{fffd}"
+      case _ where scalar.isControl: source += "\u{fffd}"
       default: source.unicodeScalars.append(scalar)
       }
     }

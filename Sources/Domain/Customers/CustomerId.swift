@@ -25,7 +25,7 @@ public struct CustomerId: Identifier {
   /// Whether it can name a customer. Control characters cannot: a database refuses some of them, and people see none.
   public var isValid: Bool {
     guard (1...Self.longest).contains(text.utf8.count), !isErased else { return false }
-    return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    return text.unicodeScalars.allSatisfy { !$0.isControl }
   }
 
   /// The id of a customer whom a caller names by a number; `nil` for a number that names none.

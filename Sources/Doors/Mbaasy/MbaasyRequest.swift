@@ -42,7 +42,7 @@ struct MbaasyRequest: Equatable {
     }
     countryCode = country.flatMap(CountryCode.canonical)
     identifierForVendor = reader.text(.identifierForVendor, .ruled) {
-      let isShown = $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      let isShown = $0.unicodeScalars.allSatisfy { !$0.isControl }
       return (1...TextLimit.name.most).contains($0.unicodeScalars.count) && isShown
         ? nil : "is not 1 to \(TextLimit.name.most) characters, none of them a control character"
     }

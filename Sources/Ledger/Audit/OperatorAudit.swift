@@ -1,5 +1,6 @@
 import Domain
 public import EventLoop
+import Formats
 import JSON
 public import Postgres
 
@@ -17,7 +18,7 @@ public struct OperatorAudit {
   /// Why a text cannot name an operator; `nil` when it can.
   public nonisolated static func defect(ofName name: String) -> String? {
     guard (1...100).contains(name.utf8.count) else { return "expected a name of 1 to 100 bytes" }
-    return name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    return name.unicodeScalars.allSatisfy { !$0.isControl }
       ? nil : "expected a name without control characters"
   }
 

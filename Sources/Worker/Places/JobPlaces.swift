@@ -12,25 +12,30 @@ final class JobPlaces {
     fileprivate let start: Duration
   }
 
+  /// Those that a free place suits alike.
+  private struct Party: Hashable {
+    let publisher: Int64
+    let lane: JobLane
+  }
+
   @LoopActor
   private struct Waiter {
     let number: Int
-    let publisher: Int64
-    let lane: JobLane
     let turn = LoopSignal()
   }
 
   private(set) var shares: JobShares
   private let clock: @LoopActor () -> Duration
-  /// In the order in which they came.
-  private var waiters: [Waiter] = []
+  /// Of each party, in the order in which they came. A thousand jobs of one party may wait, and each end of a job asks
+  /// for each party once, whether it may take the place.
+  private var lines: [Party: [Waiter]] = [:]
   /// The places of those whose turn has come.
   private var given: [Int: Place] = [:]
   private var next = 0
 
   private let patience: Duration
   /// How many jobs wait.
-  var waiting: Int { waiters.count }
+  var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
 
   /// - Parameters:
   ///   - concurrency: the jobs that a worker runs at once.
@@ -52,12 +57,13 @@ final class JobPlaces {
     case .goesAway: return nil
     case .waits: break
     }
-    let waiter = Waiter(number: next, publisher: publisher, lane: lane)
+    let party = Party(publisher: publisher, lane: lane)
+    let waiter = Waiter(number: next)
     next += 1
-    waiters.append(waiter)
+    lines[party, default: []].append(waiter)
     await waiter.turn.wait(atMost: patience)
     if let place = given.removeValue(forKey: waiter.number) { return place }
-    waiters.removeAll { $0.number == waiter.number }
+    if let place = lines[party]?.firstIndex(where: { $0.number == waiter.number }) { leave(party, place) }
     return nil
   }
 
@@ -74,10 +80,28 @@ final class JobPlaces {
   /// another one, too.
   func end(_ place: Place) {
     shares.end(place.publisher, place.lane, place.origin, takenAt: place.start)
-    while let first = waiters.firstIndex(where: { shares.mayTake($0.publisher, $0.lane) }) {
-      let waiter = waiters.remove(at: first)
-      given[waiter.number] = hold(waiter.publisher, waiter.lane, .broker)
+    while let party = nextParty {
+      let waiter = leave(party, 0)
+      given[waiter.number] = hold(party.publisher, party.lane, .broker)
       waiter.turn.notify()
     }
+  }
+
+  /// The party of the first that waits and may have a place; `nil` if nobody may.
+  private var nextParty: Party? {
+    guard !lines.isEmpty else { return nil }
+    var first: (number: Int, party: Party)?
+    for (party, line) in lines where shares.mayTake(party.publisher, party.lane) {
+      if let number = line.first?.number, number < first?.number ?? .max { first = (number, party) }
+    }
+    return first?.party
+  }
+
+  /// Takes a waiter out of its line.
+  @discardableResult
+  private func leave(_ party: Party, _ place: Int) -> Waiter {
+    let waiter = lines[party, default: []].remove(at: place)
+    if lines[party]?.isEmpty == true { lines[party] = nil }
+    return waiter
   }
 }

@@ -50,7 +50,9 @@ extension AMQPMessage {
 }
 
 /// A message that the broker delivered and that must be acknowledged.
-public struct AMQPDelivery: Sendable {
+///
+/// This is an object: a job hands its delivery on several times, and a copy of a value would retain each of its parts.
+public final class AMQPDelivery: Sendable {
   /// The tag that names the delivery on its channel.
   public let tag: UInt64
   /// False guarantees that no consumer has seen the message before.
@@ -63,11 +65,16 @@ public struct AMQPDelivery: Sendable {
   public let properties: AMQPProperties
   /// Its body.
   public let body: [UInt8]
-}
 
-extension AMQPDelivery {
+  init(
+    tag: UInt64, isRedelivered: Bool, exchange: String, routingKey: String, properties: AMQPProperties, body: [UInt8]
+  ) {
+    (self.tag, self.isRedelivered, self.exchange) = (tag, isRedelivered, exchange)
+    (self.routingKey, self.properties, self.body) = (routingKey, properties, body)
+  }
+
   /// A message in the form of its first delivery, for work that no broker brings.
-  public init(of message: AMQPMessage) {
+  public convenience init(of message: AMQPMessage) {
     var properties = AMQPProperties()
     (properties.contentType, properties.messageID) = (message.contentType, message.messageID)
     (properties.type, properties.headers) = (message.type, message.headers)
