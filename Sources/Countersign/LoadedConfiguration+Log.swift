@@ -3,9 +3,9 @@ import EventLoop
 import Observability
 
 extension LoadedConfiguration {
-  /// Logs the ``warnings``, at a start and at a reload.
+  /// Logs the ``publishedSecrets``, at a start and at a reload.
   @LoopActor func warn(_ log: Log) {
-    for warning in warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
+    for place in publishedSecrets { log.warning("a published example secret is in use", ["place": .string(place)]) }
   }
 
   /// Logs what has changed about publishers' files with mistakes: each mistake once, and its end.
