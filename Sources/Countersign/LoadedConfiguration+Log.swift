@@ -16,7 +16,7 @@ extension LoadedConfiguration {
     for broken in change.new.prefix(Self.mostTold) {
       log.error(
         broken.isKept
-          ? "a publisher's file has a mistake; the publisher stays as it was"
+          ? "a publisher's file has a mistake; still using the old file"
           : "a publisher's file has a mistake; the publisher is absent",
         [
           "file": .string(broken.file), "publisherId": .string(broken.id.map(String.init) ?? "unknown"),
@@ -28,7 +28,7 @@ extension LoadedConfiguration {
         "more publishers' files have mistakes; check-config lists all", ["files": .int(Int64(change.new.count))])
     }
     for file in change.mended.prefix(Self.mostTold) {
-      log.info("a publisher's file has no mistake any more", ["file": .string(file)])
+      log.info("a publisher's file no longer has a mistake", ["file": .string(file)])
     }
   }
 

@@ -136,7 +136,7 @@ public struct ImportFile: Sendable {
       var names: Set<String> = []
       if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
         return note(
-          ImportProblem(line: head.line, "the column \(twice) stands twice", "remove one of the two"))
+          ImportProblem(line: head.line, "the column \(twice) appears twice", "remove one of the two"))
       }
       let columns = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
       self.columns = columns
@@ -191,7 +191,7 @@ public struct ImportFile: Sendable {
       } else {
         note(
           ImportProblem(
-            line: lines.number, "is no JSON object with texts and whole numbers",
+            line: lines.number, "is not a JSON object with texts and whole numbers",
             "write one object a line, with its ids as texts"))
       }
       if let problem = excess(lines.number) { throw problem }

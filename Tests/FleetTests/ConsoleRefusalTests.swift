@@ -103,7 +103,7 @@ struct ConsoleRefusalTests {
         ada, "/synchronizations/retry", [(name: "cause", value: "tls"), (name: "publisher", value: "1001")], 409,
         "None waits for this reason", "<option value=\"tls\" selected=\"selected\">", "<h1>Synchronizations</h1>")
       try await refused(
-        ada, "/dead/retry", [(name: "kind", value: "notifications")] + Self.preview, 409, "Nothing is there any more.",
+        ada, "/dead/retry", [(name: "kind", value: "notifications")] + Self.preview, 409, "Nothing is left here.",
         "<option value=\"notifications\" selected=\"selected\">", "<h1>Given up</h1>")
       try await refused(
         ada, "/dead/drop", [(name: "kind", value: "notifications")] + Self.preview, 403, "only an operator",

@@ -88,7 +88,8 @@ struct CustomerTokenRefusalTests {
   @Test func `a publisher whose key set has become empty accepts nothing`() {
     #expect(
       CustomerTokenRefusal(algorithm: "ES256", keyId: "a", keys: [], found: nil).detail
-        == "alg: the customer's token has the algorithm ES256; its publisher accepts no token, because it has no key now.")
+        == "alg: the customer's token has the algorithm ES256; its publisher accepts no token, because it has no key now."
+    )
   }
 
   @Test func `a token without kid does not choose among several keys`() {

@@ -60,7 +60,8 @@ struct StartRefusalTests {
 
   @Test func `a server that takes a user only over TLS leads to caFile`() {
     let plain = #"failed: FATAL:  no pg_hba.conf entry for host "::1", user "a", database "b", no encryption (28000)"#
-    let advised = plain + "; if the server takes this user only over TLS, set ledger.caFile (it means sslmode=verify-full)"
+    let advised =
+      plain + "; if the server takes this user only over TLS, set ledger.caFile (it means sslmode=verify-full)"
     #expect(ConnectRefusal.explained(plain, caFile: nil) == advised)
     let old = plain.replacing("no encryption", with: "SSL off")
     #expect(ConnectRefusal.explained(old, caFile: nil).contains("set ledger.caFile"))

@@ -19,7 +19,7 @@ struct DeadPage {
 
   var html: Document {
     page.html(
-      lead: "What no process tries any more. It waits for a person.",
+      lead: "Messages that no process tries again. They wait for a person.",
       filters: [
         ListPage.field(
           "kind", "Kind", DeadKind.allCases.map { ($0.rawValue, $0.rawValue) }, chosen: form.kind.rawValue),

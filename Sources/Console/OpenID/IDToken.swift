@@ -41,9 +41,9 @@ struct IDToken: Sendable {
 
     var description: String {
       switch self {
-      case .malformed: "the id token is no JWT of at most \(IDToken.longest) bytes"
+      case .malformed: "the id token is not a JWT of at most \(IDToken.longest) bytes"
       case .algorithm:
-        "the id token's alg is none of \(IDToken.algorithms.joined(separator: ", ")) that the provider names"
+        "the id token's alg is not one of \(IDToken.algorithms.joined(separator: ", ")) that the provider names"
       case .signature: "no key of the provider has signed the id token"
       case .claim(let name): "the id token's \(name) is not what this sign-in expects"
       }

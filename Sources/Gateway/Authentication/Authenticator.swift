@@ -73,7 +73,8 @@ package struct Authenticator {
       let claims: TokenClaims = decoded(parts[1], .tokenClaims), let signature = Base64URL.decode(parts[2])
     else {
       throw .invalidCredential(
-        "The customer's token is not a JWT: expected three parts in base64url, at most \(Self.longestToken) bytes in all.")
+        "The customer's token is not a JWT: expected three parts in base64url, at most \(Self.longestToken) bytes in all."
+      )
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
     guard header.crit == nil else { throw CustomerTokenRefusal.critical.problem }

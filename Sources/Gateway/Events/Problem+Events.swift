@@ -20,6 +20,6 @@ extension Problem {
   }
 
   private static func gone(_ code: String, _ detail: String) -> Problem {
-    Problem(410, code, "The cursor cannot be used any more", detail: detail)
+    Problem(410, code, "The cursor can no longer be used", detail: detail)
   }
 }

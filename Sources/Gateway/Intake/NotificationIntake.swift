@@ -234,7 +234,7 @@ final class NotificationIntake {
     _ sealed: SealedNotificationV1, of publisher: Publisher, _ request: HTTPServerRequest
   ) async throws(Problem) -> HTTPServerResponse {
     guard publisher.notifications.sharedSecretHashes.contains(where: { sealed.hasPassword(sha256: $0) }) else {
-      throw refuse(.notSigned, "The password is none of the publisher's shared secrets.", request)
+      throw refuse(.notSigned, "The password is not one of the publisher's shared secrets.", request)
     }
     let read = try await reading(request.body.count) { Result { () throws(Rejection) in try sealed.hint() } }
     let hint: NotificationV1

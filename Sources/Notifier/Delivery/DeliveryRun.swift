@@ -212,7 +212,7 @@ final class DeliveryRun {
       return try await dependencies.recorder.record(change)
     } catch {
       context.log.error(
-        "the ledger did not take a record", ["eventId": .string(change.eventId.text), "cause": .failure(error)])
+        "the ledger did not store a record", ["eventId": .string(change.eventId.text), "cause": .failure(error)])
       return nil
     }
   }

@@ -25,7 +25,7 @@ extension EndpointRun {
     }
     do {
       guard let posted = try await dependencies.notifications.posted(notification) else {
-        log.error("the ledger does not have the notification any more")
+        log.error("the ledger no longer has the notification")
         return .gone
       }
       guard endpoint.getsNotifications(of: posted.environment) else {

@@ -41,10 +41,11 @@ final class AttemptLog: RoleService {
     do {
       guard let done = try await dependencies.keep(), done != (0, 0) else { return }
       dependencies.log.info(
-        "looked after the log of attempts",
+        "created and dropped partitions of the log of attempts",
         ["created": .int(Int64(done.created)), "dropped": .int(Int64(done.dropped))])
     } catch {
-      dependencies.log.warning("the log of attempts could not be looked after", ["cause": .failure(error)])
+      dependencies.log.warning(
+        "partitions of the log of attempts could not be created or dropped", ["cause": .failure(error)])
       turn.fail(at: .now)
     }
   }

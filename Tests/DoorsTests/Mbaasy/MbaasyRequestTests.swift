@@ -80,7 +80,7 @@ struct MbaasyRequestTests {
     ("receipt=AAAA", #"{"base":["is not JSON at byte 0"]}"#),
     (
       #"{"receipt":"A","receipt":"B"}"#,
-      #"{"base":["a member stands twice in one object, again at byte 16"]}"#
+      #"{"base":["a member appears twice in one object, again at byte 16"]}"#
     ),
     (
       #"{"receipt":"A","identifier_for_vendor":"a\u0000b"}"#,
