@@ -95,7 +95,7 @@ struct DeadPage {
     return one
   }
 
-  /// The forms for all rows of the list, also of those that the page does not show.
+  /// The forms for all rows of the list, including rows that the page does not show.
   private var all: HTML {
     guard acts, trouble == nil, hasMore || !rows.isEmpty else { return .nothing }
     return .section("All of this list", [.element(.div, [.class("buttons")], [buttons(form, ofOne: nil)])])

@@ -50,7 +50,7 @@ struct IDToken: Sendable {
     }
   }
 
-  /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
+  /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable, Sendable {
     let alg: String
     let kid: String?

@@ -49,7 +49,7 @@ final class ConfigurationWatch {
     self.timer = timer
   }
 
-  /// Looks no more.
+  /// Stops looking.
   func close() {
     timer?.close()
     timer = nil
@@ -127,7 +127,7 @@ final class ConfigurationWatch {
   }
 
   /// Keeps the old configuration. A mistake stays until somebody changes a file. Anything else may pass by itself: the
-  /// next look tries again, and tells the same cause no more.
+  /// next look tries again, and does not log the same cause again.
   private func refuse(_ error: any Error) {
     isCurrent = false
     refused = (error as? LoadedConfiguration.Refused)?.files

@@ -188,7 +188,7 @@ final class NotificationIntake {
   }
 
   /// Tells a worker, and the notifiers if the notification is passed on. If a message is lost, a sweep finds in the
-  /// ledger what is to be done.
+  /// ledger what to do.
   private func wake(_ row: KeptNotification) {
     guard publisher.isReady else { return }
     let messages =

@@ -60,7 +60,7 @@ public struct PublisherExport {
     _ = try await postgres.run(AuditEntry.insert([entry]))
   }
 
-  /// Writes the lines, or those that are missing.
+  /// Writes the lines, or the missing ones.
   ///
   /// - Parameter soFar: what is written already.
   /// - Returns: how many lines of each kind there are, with those before.

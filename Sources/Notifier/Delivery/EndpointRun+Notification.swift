@@ -11,7 +11,7 @@ extension EndpointRun {
     case event
     /// The body of a notification.
     case posted([UInt8])
-    /// A notification that the ledger does not have any more, or of an environment that the URL gets no more.
+    /// A notification that the ledger no longer has, or of an environment that the URL no longer gets.
     case gone
     /// The ledger is away.
     case unknown

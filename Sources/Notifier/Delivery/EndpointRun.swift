@@ -103,7 +103,7 @@ final class EndpointRun {
     switch state {
     case .open, .superseded: return true
     case .made(let result, let nextAt):
-      log.info("made before", ["outcome": .string(result.rawValue)])
+      log.info("attempt already made", ["outcome": .string(result.rawValue)])
       return await follow(result, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip("the endpoint is disabled")
     case .gone:

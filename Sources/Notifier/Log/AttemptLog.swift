@@ -4,7 +4,7 @@ import Ledger
 import Observability
 import Service
 
-/// Looks after the partitions of the log of attempts: creates those of the next days, and drops those that are too old.
+/// Looks after the partitions of the log of attempts: creates the ones of the next days, and drops old ones.
 ///
 /// Notifiers need not agree who does it: the ledger gives the log to one of them at a time.
 @LoopActor

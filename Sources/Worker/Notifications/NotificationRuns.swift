@@ -47,7 +47,7 @@ final class NotificationRuns: RoleService {
   private var places: [Int64: AcceptedApps] = [:]
   private var placesRevision = -1
 
-  /// A notification that is to be applied, and what follows.
+  /// A notification that must be applied, and what follows.
   struct Waiting {
     let key: NotificationKey
     /// Whether its worker may have died: its message comes again, or a sweep found it.

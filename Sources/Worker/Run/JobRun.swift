@@ -294,7 +294,7 @@ final class JobRun {
     do {
       return try await dependencies.takeTurn(job.publisherId)
     } catch {
-      log.warning("no turn", ["cause": .failure(error)])
+      log.warning("the job's turn could not be taken", ["cause": .failure(error)])
       return .milliseconds(AppStanding.longestWait)
     }
   }

@@ -26,7 +26,7 @@ final class OwedEventRuns: RoleService {
   private let metrics: OwedEventMetrics
   let runs = RunningTasks()
   private var underWay: Set<String> = []
-  /// The subscribers of the configuration, and those that were owed events all the same.
+  /// The subscribers of the configuration, and others that were owed events all the same.
   private var known: Set<String>
   private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in self?.look() }
   private lazy var counts = Chore(
@@ -154,7 +154,7 @@ final class OwedEventRuns: RoleService {
     // Whoever left the configuration, or is only in that of another role.
     guard known.insert(debt.subscriber).inserted else { return }
     dependencies.context.log.warning(
-      "the ledger owes events to a subscriber that this configuration does not name: nobody tries them. Name it "
+      "the ledger owes events to a subscriber that this configuration does not name, so no worker publishes them: name it "
         + "in events.subscribers, or run `countersign subscribers --forget`",
       ["subscriber": .string(debt.subscriber), "events": .int(debt.count)])
   }

@@ -21,7 +21,7 @@ struct PublisherExportTests {
     var bytes: [UInt8] = []
     var largest = 0
 
-    /// The lines, also those that have no end.
+    /// The lines, including lines without an end.
     var lines: [String] { String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init) }
 
     /// The file as it is read before an export goes on: without half a line.
