@@ -7,7 +7,7 @@ struct ExportRange {
   var after: [String]?
   /// Only those up to it; `nil` for all.
   var through: [String]?
-  /// Only those that have changed since this transaction of PostgreSQL's.
+  /// Only rows that have changed since this transaction of PostgreSQL.
   var changedSince: Int64?
 }
 
