@@ -107,14 +107,14 @@ public struct ImportFile: Sendable {
   private func excess(_ line: Int) -> ImportProblem? {
     let remedy = "divide the file, and import its parts one by one"
     if rows.count + exported.grants.count + exported.sandboxAccess.count > limits.rows {
-      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.rows) rows", remedy)
     }
     // Each of them becomes a line of the report.
     if leftOut.count > limits.rows {
-      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows that are left out", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.rows) rows that are left out", remedy)
     }
     if rows.byteCount + exported.byteCount + leftOut.byteCount > limits.bytes {
-      return ImportProblem(line: line, "is the first one behind \(limits.bytes) bytes of rows in memory", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.bytes) bytes of rows in memory", remedy)
     }
     return nil
   }

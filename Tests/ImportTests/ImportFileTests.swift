@@ -110,7 +110,7 @@ struct ImportFileTests {
       return file.problems.map { "\($0.line) \($0.cause)" }
     }
     #expect(problems(2).count == 2)
-    #expect(problems(5) == ["4 is the first one behind 2 rows that are left out"])
+    #expect(problems(5) == ["4 is the first one after 2 rows that are left out"])
   }
 
   @Test func `a file's rows have a limit in memory`() {
@@ -127,7 +127,7 @@ struct ImportFileTests {
     #expect(tooMuch.rows.isEmpty)
     #expect(
       tooMuch.problems.map { "\($0.line) \($0.cause)" } == [
-        "21 is the first one behind \(most - 1) bytes of rows in memory"
+        "21 is the first one after \(most - 1) bytes of rows in memory"
       ])
     let grant = { (number: Int) in
       let id = "00000000-0000-4000-8000-0000000000\(10 + number)"

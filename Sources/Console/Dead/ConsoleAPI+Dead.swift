@@ -182,7 +182,7 @@ enum DeadChange: String, Sendable {
     switch (self, kind) {
     case (.retry, .notifications):
       "A worker applies each once more. If workers die of one again, it is put aside again."
-    case (.retry, _): "Each begins anew, with its first attempt. What was done already is not done twice."
+    case (.retry, _): "Each starts again, with its first attempt. What was done already is not done twice."
     case (.drop, .notifications):
       "Nobody can undo this. The ledger deletes what Apple has signed. If it is a refund or a renewal, the purchase stays "
         + "as it is until a worker asks Apple."

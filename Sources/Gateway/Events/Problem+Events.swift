@@ -7,7 +7,7 @@ extension Problem {
     case .deleted:
       gone(
         "EVT0001",
-        "Events behind this cursor were deleted (notifier.logRetentionSeconds). Begin without after, and read from the "
+        "Events after this cursor were deleted (notifier.logRetentionSeconds). Begin without after, and read from the "
           + "API again what you keep.")
     case .otherHistory:
       gone(

@@ -55,7 +55,7 @@ struct DeadQueueTests {
     }
   }
 
-  @Test func `a queue without a length works, and is made anew with its messages`() async throws {
+  @Test func `a queue without a maximum length works, and is declared again with its messages`() async throws {
     try await with { topology, connection, channel async throws in
       let old = topology.deadDeliveries
       try await channel.declareQueue(old, arguments: ["x-queue-type": "quorum"])
