@@ -68,7 +68,7 @@ struct PurchaseAnswer {
     else { throw AnswerDefect("Apple answered about another transaction") }
     if payload.type == .autoRenewable, !Self.isCurrent(payload, now) {
       guard case .withoutPurchase = statuses, payload.isUpgraded != true else {
-        throw AnswerDefect("only the subscriptions of the customer can tell, and they do not name the purchase")
+        throw AnswerDefect("only the customer's subscriptions can show it, and they do not name the purchase")
       }
     }
     return [try transaction(signed)]

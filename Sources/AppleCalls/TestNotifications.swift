@@ -63,7 +63,7 @@ public final class TestNotifications {
       return .tried(last.sendAttemptResult ?? "no result")
     } catch {
       guard error.code != .testNotificationNotFound else { return .waiting }
-      return .failed("Apple does not tell: \(error)\(TestNotificationWords.advice(error)).")
+      return .failed("Apple gives no result: \(error)\(TestNotificationWords.advice(error)).")
     }
   }
 

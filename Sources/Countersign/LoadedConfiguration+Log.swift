@@ -3,9 +3,9 @@ import EventLoop
 import Observability
 
 extension LoadedConfiguration {
-  /// Logs the ``warnings``, at a start and at a reload.
+  /// Logs the ``publishedSecrets``, at a start and at a reload.
   @LoopActor func warn(_ log: Log) {
-    for warning in warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
+    for place in publishedSecrets { log.warning("a published example secret is in use", ["place": .string(place)]) }
   }
 
   /// Logs what has changed about publishers' files with mistakes: each mistake once, and its end.
@@ -16,7 +16,7 @@ extension LoadedConfiguration {
     for broken in change.new.prefix(Self.mostTold) {
       log.error(
         broken.isKept
-          ? "a publisher's file has a mistake; the publisher stays as it was"
+          ? "a publisher's file has a mistake; still using the old file"
           : "a publisher's file has a mistake; the publisher is absent",
         [
           "file": .string(broken.file), "publisherId": .string(broken.id.map(String.init) ?? "unknown"),
@@ -28,7 +28,7 @@ extension LoadedConfiguration {
         "more publishers' files have mistakes; check-config lists all", ["files": .int(Int64(change.new.count))])
     }
     for file in change.mended.prefix(Self.mostTold) {
-      log.info("a publisher's file has no mistake any more", ["file": .string(file)])
+      log.info("a publisher's file no longer has a mistake", ["file": .string(file)])
     }
   }
 

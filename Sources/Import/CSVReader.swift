@@ -84,7 +84,7 @@ struct CSVReader {
     guard take(Self.quote) else {
       let bytes = rest.prefix { $0 != Self.comma && $0 != Self.newline && $0 != Self.carriageReturn }
       guard !bytes.contains(Self.quote) else {
-        throw broken(lines.number, "a quote stands inside a field that has none around it")
+        throw broken(lines.number, "a quote is inside a field that is not quoted")
       }
       rest = rest.dropFirst(bytes.count)
       return String(decoding: bytes, as: UTF8.self)
@@ -95,7 +95,7 @@ struct CSVReader {
       while let byte = rest.popFirst() {
         if byte == Self.quote, !take(Self.quote) {
           guard let next = rest.first, next == Self.comma || next == Self.newline || next == Self.carriageReturn else {
-            throw broken(lines.number, "something stands behind the quote that ends a field")
+            throw broken(lines.number, "there is text after the quote that ends a field")
           }
           return String(decoding: text, as: UTF8.self)
         }

@@ -117,7 +117,7 @@ extension ImportFile {
     } catch {
       guard exported.hasBegun else { throw Self.foreign }
       note(
-        ImportProblem(line: number, "is no line of an export", "export the publisher again, into another file"))
+        ImportProblem(line: number, "is not a line of an export", "export the publisher again, into another file"))
     }
   }
 
@@ -138,7 +138,7 @@ extension ImportFile {
   }
 
   private static let foreign = ImportProblem(
-    line: 1, "the file is no export of Countersign", "give the file that countersign export has written")
+    line: 1, "the file is not an export of Countersign", "give the file that countersign export has written")
   private static let newer = ImportProblem(
     line: 1, "the export has another format than \(exportFormat)", "use the version of countersign that wrote it")
 

@@ -67,7 +67,7 @@ extension ImportFile {
     guard !isAlone || meant.allSatisfy(\.isEnough) else {
       throw ImportProblem(
         line: line, "is of a purchase that its signature cannot settle",
-        "write apple in the column verify: a subscription may have been renewed since, and a receipt is no proof of now"
+        "write apple in the column verify: a subscription may have been renewed since, and a receipt does not prove the present state"
       )
     }
     return meant

@@ -107,14 +107,14 @@ public struct ImportFile: Sendable {
   private func excess(_ line: Int) -> ImportProblem? {
     let remedy = "divide the file, and import its parts one by one"
     if rows.count + exported.grants.count + exported.sandboxAccess.count > limits.rows {
-      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.rows) rows", remedy)
     }
     // Each of them becomes a line of the report.
     if leftOut.count > limits.rows {
-      return ImportProblem(line: line, "is the first one behind \(limits.rows) rows that are left out", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.rows) rows that are left out", remedy)
     }
     if rows.byteCount + exported.byteCount + leftOut.byteCount > limits.bytes {
-      return ImportProblem(line: line, "is the first one behind \(limits.bytes) bytes of rows in memory", remedy)
+      return ImportProblem(line: line, "is the first one after \(limits.bytes) bytes of rows in memory", remedy)
     }
     return nil
   }
@@ -136,7 +136,7 @@ public struct ImportFile: Sendable {
       var names: Set<String> = []
       if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
         return note(
-          ImportProblem(line: head.line, "the column \(twice) stands twice", "remove one of the two"))
+          ImportProblem(line: head.line, "the column \(twice) appears twice", "remove one of the two"))
       }
       let columns = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
       self.columns = columns
@@ -191,7 +191,7 @@ public struct ImportFile: Sendable {
       } else {
         note(
           ImportProblem(
-            line: lines.number, "is no JSON object with texts and whole numbers",
+            line: lines.number, "is not a JSON object with texts and whole numbers",
             "write one object a line, with its ids as texts"))
       }
       if let problem = excess(lines.number) { throw problem }

@@ -31,7 +31,7 @@ public struct ImportLeftOut: Sendable {
   static let mostCauses = 1000
   /// A cause may have a name of the file, and each row has its cause.
   private static let longestCause = 300
-  private static let unknownCause = "cannot work; a dry run tells the cause"
+  private static let unknownCause = "cannot work; a dry run shows the cause"
 
   private var entries: [Entry] = []
   private var causes: [String] = []

@@ -1,6 +1,6 @@
 /// The lines of a file, read one after the other. So nobody holds the whole file in memory.
 ///
-/// It refuses what is no text: a text that is repaired would be another customer's id.
+/// It refuses what is not a text: a text that is repaired would be another customer's id.
 struct ImportLines {
   /// The number of the line that was read last, from 1.
   private(set) var number = 0
@@ -34,7 +34,7 @@ struct ImportLines {
       if let defect = ImportFileKind.defect(ofFirst: line) { throw defect }
     }
     guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
-      throw ImportProblem(line: number, "the line is no text in UTF-8", ImportFileKind.utf8)
+      throw ImportProblem(line: number, "the line is not a text in UTF-8", ImportFileKind.utf8)
     }
     return line
   }

@@ -72,7 +72,7 @@ public struct ImportQueue: Sendable {
     return Turn(position: position, row: rows[Int(position)])
   }
 
-  /// Takes some of the next rows, as many as may be under way besides those that are; empty if none waits.
+  /// Takes some of the next rows, as many as may still begin; empty if none waits.
   public mutating func next(_ most: Int) -> [Turn] {
     var turns: [Turn] = []
     let room = min(most, Self.mostOpen - open.count)

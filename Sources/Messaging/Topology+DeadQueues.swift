@@ -29,7 +29,7 @@ extension Topology {
         try await channel.declareQueue(holding, arguments: quorum.merging(["x-delivery-limit": 1_000_000]) { $1 })
         _ = try await Self.move(from: queue, to: holding, atMost: .max, over: connection)
         let lost = try await channel.deleteQueueAndCount(queue)
-        if lost > 0 { tell("\(lost) messages came to \(queue) in the last moment and are lost; the log has them") }
+        if lost > 0 { tell("\(lost) messages came to \(queue) at the last moment and are lost; the log has them") }
         try await channel.declareQueue(queue, arguments: dead)
       } else {
         do {
@@ -42,7 +42,7 @@ extension Topology {
       let moved = try await Self.move(from: holding, to: queue, atMost: room, over: connection)
       let left = try await channel.declareQueue(holding, passive: true).messages
       if left == 0 { try await channel.deleteQueue(holding) }
-      tell("\(queue) has a length now; \(moved) messages are back in it")
+      tell("\(queue) has a maximum length now; \(moved) messages are back in it")
       if left > 0 { tell("\(left) messages stay in \(holding): \(queue) is full. Delete it when nobody needs them") }
       await channel.close()
     }

@@ -112,7 +112,7 @@ public final class FleetHeart: RoleService {
     do {
       try await fleet.tell(told)
     } catch {
-      context.log.debug("the fleet was not told", ["cause": .failure(error)])
+      context.log.debug("the state of this process could not be reported to the fleet", ["cause": .failure(error)])
     }
   }
 

@@ -42,7 +42,8 @@ final class RedisPolicyWatch: RoleService {
       guard !lacksRight else { return }
       lacksRight = true
       log.warning(
-        "nobody can tell whether Redis deletes keys: its user may not ask. Allow +info", ["cause": .failure(error)])
+        "it is unknown whether Redis deletes keys: its user may not ask. Allow +info",
+        ["cause": .failure(error)])
     } catch {
       // If Redis does not answer, the connection says so.
     }
@@ -58,7 +59,7 @@ final class RedisPolicyWatch: RoleService {
         "Redis may delete keys when its memory is full: set maxmemory-policy to noeviction",
         ["maxmemoryPolicy": .string(policy.name)])
     } else if wasEvicting {
-      log.info("Redis deletes no keys any more", ["maxmemoryPolicy": .string(policy.name)])
+      log.info("Redis no longer deletes keys", ["maxmemoryPolicy": .string(policy.name)])
     }
   }
 }

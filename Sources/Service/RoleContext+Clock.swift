@@ -14,7 +14,7 @@ extension RoleContext {
       guard let now = try? await time(), ContinuousClock.now - start < .seconds(1),
         let correction = clock.learn(now)
       else { return }
-      log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+      log.warning("the clock was set to Redis' time", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
   }
 }

@@ -43,7 +43,7 @@ extension RoleContext {
         self.log.error("Redis refuses writes", ["cause": .failure(error)])
       case .writable:
         setRefusal(nil)
-        self.log.info("Redis takes writes again")
+        self.log.info("Redis accepts writes again")
       }
     }
   }

@@ -11,7 +11,7 @@ extension RoleContext {
       let endless = try await topology.declare(on: channel)
       guard !endless.isEmpty else { return }
       log.warning(
-        "queues of the dead have no length: run countersign declare, which makes them anew with their messages",
+        "a dead queue has no maximum length: run countersign declare, which declares it again and keeps its messages",
         ["queues": .string(endless.joined(separator: ", "))])
     }
   }

@@ -5,7 +5,7 @@ import Ledger
 import Observability
 public import Postgres
 
-/// Compares the keys of this process with those that the ledger's secrets need, at the start and from time to time.
+/// Compares the keys of this process with the keys that the ledger's secrets need, at the start and from time to time.
 @LoopActor
 public final class SecretKeysWatch: RoleService {
   private let context: RoleContext
@@ -53,7 +53,7 @@ public final class SecretKeysWatch: RoleService {
     looks.start()
   }
 
-  /// Looks no more.
+  /// Stops looking.
   public func close() { looks.close() }
 
   public func stop(within grace: Duration) async {

@@ -15,7 +15,7 @@ public final class StartWatch {
   /// - Parameter onRefusal: called when a server refuses a connection for a reason that only a person can mend.
   public func begin(_ onRefusal: @escaping @LoopActor (StartRefusal) -> Void) { self.onRefusal = onRefusal }
 
-  /// Waits until each connection has succeeded or failed once, and then watches no more.
+  /// Waits until each connection has succeeded or failed once, and then stops watching.
   ///
   /// - Parameter patience: the longest wait. A server that does not answer must not hold up the start.
   public func end(within patience: Duration) async {

@@ -29,7 +29,7 @@ struct CertificateTests {
   @Test func unreadable() throws {
     let der = TrustedRoots.apple.certificates[2].der
     let trailing = #expect(throws: CryptoError.self) { try Certificate(der: der + [0]) }
-    #expect(trailing?.cause == "1 bytes behind the certificate")
+    #expect(trailing?.cause == "1 bytes after the certificate")
     #expect(throws: CryptoError.self) { try Certificate(der: Array(der.dropLast())) }
     #expect(throws: CryptoError.self) { try Certificate(der: []) }
     #expect(throws: CryptoError.self) { try Certificate(pem: "") }

@@ -83,7 +83,7 @@ struct PayloadDecodingTests {
     #expect(try TransactionPayload(JSONText(json)) == payload)
 
     guard case .object(let fields) = try JSONText(json).decoded(as: JSONValue.self) else {
-      Issue.record("the payload is no object")
+      Issue.record("the payload is not an object")
       return
     }
     #expect(fields.count == Mirror(reflecting: payload).children.count)

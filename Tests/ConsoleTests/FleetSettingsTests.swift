@@ -67,7 +67,7 @@ struct FleetSettingsTests {
     var beat = Self.beat("worker", refused: [Self.refusal("com.two")])
     #expect(try Self.page([beat]).html.contains("no refusal is known"))
     beat.hasMoreRefusedApps = true
-    #expect(try Self.page([beat]).html.contains("not told: Apple refuses"))
+    #expect(try Self.page([beat]).html.contains("not reported: Apple refuses"))
   }
 
   @Test func `who is silent, or of a version that does not tell, has no values`() {
@@ -128,7 +128,7 @@ struct FleetSettingsTests {
   }
 
   @Test func `nobody says more than the workers know`() throws {
-    #expect(try Self.page([Self.beat("gateway")]).html.contains("no worker tells"))
+    #expect(try Self.page([Self.beat("gateway")]).html.contains("no worker reports"))
     #expect(try Self.page([Self.beat("worker", refused: [])]).html.contains("no refusal is known"))
     let some = [Self.beat("worker", at: "a:1", refused: [Self.refusal()]), Self.beat("worker", at: "b:1", refused: [])]
     #expect(try Self.page(some).html.contains("as 1 of 2 workers say"))
@@ -155,7 +155,7 @@ struct FleetSettingsTests {
       #expect(!other.html.contains("Settings in effect") && !other.html.contains("log.level"))
       #expect(!String(decoding: other.json, as: UTF8.self).contains("log.level"))
     }
-    #expect(try Self.page([]).html.contains("No process tells its settings."))
+    #expect(try Self.page([]).html.contains("No process reports its settings."))
     #expect(try Self.page([Self.beat("worker")]).html.contains("Every other key has its default."))
   }
 }

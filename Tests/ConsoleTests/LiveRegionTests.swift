@@ -35,7 +35,7 @@ struct LiveRegionTests {
     }
   }
 
-  @Test func `each region is one of those that there are, and stands once`() throws {
+  @Test func `each region exists, and appears once`() throws {
     var seen: Set<String> = []
     for (name, page) in try LivePages().all {
       let regions = Self.regions(page)

@@ -128,27 +128,27 @@ struct OpenIDAttemptTests {
   }
 
   @Test(arguments: [
-    ("", "it is no JSON object"), ("[]", "it is no JSON object"), ("<html>", "it is no JSON object"),
+    ("", "it is not a JSON object"), ("[]", "it is not a JSON object"), ("<html>", "it is not a JSON object"),
     (description(issuer: "https://id.example/realm/"), "its issuer is not exactly https://id.example/realm"),
     (
       description(#","issuer2":1"#).replacing("https://id.example/t", with: "http://id.example/t"),
-      "its token_endpoint is no https:// URL"
+      "its token_endpoint is not an https:// URL"
     ),
     (
       description().replacing("https://id.example/a?x=1", with: "javascript:alert(1)"),
-      "its authorization_endpoint is no https:// URL"
+      "its authorization_endpoint is not an https:// URL"
     ),
     (
       description().replacing("https://keys.example/k", with: "https://u:p@keys.example/k"),
-      "its jwks_uri is no https:// URL"
+      "its jwks_uri is not an https:// URL"
     ),
     (
       description().replacing("https://id.example/t", with: "http://127.0.0.1/t"),
-      "its token_endpoint is no https:// URL"
+      "its token_endpoint is not an https:// URL"
     ),
     (
       description().replacing("https://id.example/a?x=1", with: "https://a/\\r\\nX: y"),
-      "its authorization_endpoint is no https:// URL"
+      "its authorization_endpoint is not an https:// URL"
     ),
     (description(#","code_challenge_methods_supported":["plain"]"#), "it does not take PKCE with S256"),
     (
@@ -157,7 +157,7 @@ struct OpenIDAttemptTests {
     ),
     (
       description(#","id_token_signing_alg_values_supported":1"#),
-      "its id_token_signing_alg_values_supported is no list of texts"
+      "its id_token_signing_alg_values_supported is not a list of texts"
     ),
   ])
   func `another description is of no use`(text: String, cause: String) {

@@ -73,7 +73,7 @@ struct ProxyIdentityTests {
     }
   }
 
-  @Test func `a field that leaves a doubt counts for nothing`() throws {
+  @Test func `a field that leaves a doubt is ignored`() throws {
     #expect(try refusal([]) == .noName)
     // Neither a similar name nor another way to write it is the field.
     for name in ["X_Forwarded_Email", "X-Forwarded-Email ", "X-Forwarded-User", "X-Forwarded-Emai\u{200b}l"] {

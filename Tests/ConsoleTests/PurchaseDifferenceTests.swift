@@ -163,7 +163,7 @@ struct PurchaseDifferenceTests {
     let told = try Self.page(.told([Self.transaction { $0.revocationDate = Self.now - Given.day }]))
     #expect(told.status == 200 && told.retryAfter == nil)
     for words in [
-      "Apple says something else", "The purchase would give no access any more", "Now", "As Apple says", "Apply it",
+      "Apple says something else", "The purchase would no longer give access", "Now", "As Apple says", "Apply it",
       "Premium: access until 12 Dec 2026, 10:00:00 UTC", "<code>revoked</code>",
       "Premium: no access, ended 21 Nov 2026, 10:00:00 UTC",
       #"name="step" value="confirm""#, Self.form, "The audit log gets your name.",

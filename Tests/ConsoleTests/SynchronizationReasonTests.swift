@@ -63,7 +63,7 @@ struct SynchronizationReasonTests {
   @Test func `a refused form for all of them stays, also on an empty list`() throws {
     var view = try Self.view()
     #expect(!Self.page(view, nil).html.contains("Try all of a kind"))
-    view.refuse(.retryAll, [("cause", "tls"), ("publisher", "")], "None waits for this reason any more.")
+    view.refuse(.retryAll, [("cause", "tls"), ("publisher", "")], "None waits for this reason now.")
     let page = Self.page(view, nil).html
     #expect(page.contains("Try all of a kind") && page.contains("role=\"alert\""))
     #expect(page.contains("<option value=\"tls\" selected=\"selected\">"))

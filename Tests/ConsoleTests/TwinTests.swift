@@ -70,7 +70,7 @@ struct TwinTests {
     #expect(text.contains(#""because":"transfer""#) && text.contains(#""what":"DID_RENEW""#))
   }
 
-  @Test func `what was not read is named, and what is no JSON is left out`() throws {
+  @Test func `what was not read is named, and what is not JSON is left out`() throws {
     let unread = try Self.text(try Self.purchase(.support, isRead: false).json)
     #expect(unread.contains(#""missing":["notifications","signedData"]"#) && !unread.contains(#""notifications":["#))
     #expect(try Self.text(try Self.purchase(.viewer, isRead: false).json).contains(#""missing":["notifications"]"#))

@@ -14,7 +14,7 @@ struct LineAllowancesTests {
     #expect(LineAllowances(all: 5).arguments.isEmpty)
   }
 
-  @Test func `very many publishers leave out those that may have most`() {
+  @Test func `very many publishers leave out the ones that may have most`() {
     let publishers = (1...1000).map { (Int64($0), LineAllowances.Left(all: $0, bulk: 0)) }
     let named = LineAllowances(
       all: 2000, bulk: 0, others: .init(all: 2000, bulk: 0), publishers: Dictionary(uniqueKeysWithValues: publishers)

@@ -7,7 +7,7 @@ import Testing
 
 /// The reference of all keys.
 struct ConfigurationReferenceTests {
-  /// The tables of the page are those that the code makes.
+  /// The page has the tables that the code makes.
   @Test func documentationIsUpToDate() throws {
     let file = Repository.root + "/docs/reference/configuration.md"
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)

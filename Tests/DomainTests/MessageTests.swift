@@ -74,7 +74,7 @@ struct JobTests {
   @Test(arguments: [Int64.min, -1, 253_402_300_800_000, .max]) func badTime(registeredAt: Int64) {
     let job = Job(
       synchronizationId: "a", publisherId: 7, customerId: "42", transactionId: "1", registeredAt: registeredAt)
-    #expect(job.defect == "registeredAt is no time from 1970 to 9999")
+    #expect(job.defect == "registeredAt is not a time from 1970 to 9999")
   }
 
   private func body(format: Int64) -> [UInt8] {
@@ -151,7 +151,7 @@ struct PurchaseEventTests {
     #expect(event.traceparent == nil)
   }
 
-  @Test func `an id that is no number has no cleengCustomerId`() throws {
+  @Test func `an id that is not a number has no cleengCustomerId`() throws {
     let synchronization = Synchronization(
       id: "s", publisherId: 7, customerId: "user \"1\"", transactionId: "100", status: .finalized,
       result: SynchronizationResult(.internalError), version: 3, finalizedAt: 1)

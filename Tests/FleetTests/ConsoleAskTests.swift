@@ -70,7 +70,7 @@ struct ConsoleAskTests {
       for asked in 1...2 {
         let told = try await ada.post(check, Self.ask)
         #expect(told.status == 200 && told.text.contains("Apple says something else"), "\(told.text)")
-        for words in ["The purchase would give no access any more", "Refunded", "revoked", "Apply it"] {
+        for words in ["The purchase would no longer give access", "Refunded", "revoked", "Apply it"] {
           #expect(told.text.contains(words), "\(words): \(told.text)")
         }
         #expect(try await calls(fleet, "ok") == Double(asked))

@@ -70,7 +70,7 @@ struct ConsoleFleetTests {
       let (op, other) = (try await console.signIn(fleet, "op"), try await console.signIn(fleet, "other"))
       try await eventually("a worker tells that no key is refused") {
         let page = try await other.get("/configuration").text
-        return page.contains("no refusal is known") && !page.contains("no worker tells")
+        return page.contains("no refusal is known") && !page.contains("no worker reports")
       }
       try await eventually("the console tells its own settings") {
         try await op.get("/configuration").text.contains("<code>console.usersFile</code>")
@@ -133,7 +133,7 @@ struct ConsoleFleetTests {
       let form = ConsoleTests.Form(fleet: fleet, browser: ada)
       let none = try await form.post(path, [(name: "cause", value: "unauthorized")] + Self.preview)
       #expect(none.status == 409 && none.text.contains("role=\"alert\""), "\(none.text)")
-      #expect(none.text.contains("None waits for this reason any more.") && none.text.contains("wait-2"))
+      #expect(none.text.contains("None waits for this reason now.") && none.text.contains("wait-2"))
       let unknown = try await form.post(path, [(name: "cause", value: "other")] + Self.preview)
       #expect(unknown.status == 400 && unknown.text.contains("role=\"alert\"") && unknown.text.contains("wait-2"))
       // The list has a filter for the same reasons.

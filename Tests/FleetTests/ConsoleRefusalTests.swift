@@ -41,7 +41,7 @@ struct ConsoleRefusalTests {
       for step in [Self.preview, Self.confirm] {
         try await refused(
           ada, customer + "/grants", wish + step + [(name: "grantId", value: "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10")],
-          400, "The last day is over.", "value=\"2020-01-01\"", "value=\"Ticket &lt;4711&gt;\"", "Timeline",
+          400, "The last day has passed.", "value=\"2020-01-01\"", "value=\"Ticket &lt;4711&gt;\"", "Timeline",
           "<option value=\"goodwill\" selected=\"selected\">", "Has access")
       }
       var other = wish
@@ -51,7 +51,7 @@ struct ConsoleRefusalTests {
         (name: "until", value: "2020-01-02"), (name: "reason", value: "testing"), (name: "note", value: "tester"),
       ]
       try await refused(
-        ada, customer + "/sandbox", sandbox + Self.preview, 400, "The last day is over.", "value=\"2020-01-02\"",
+        ada, customer + "/sandbox", sandbox + Self.preview, 400, "The last day has passed.", "value=\"2020-01-02\"",
         "value=\"tester\"", "Timeline")
       try await refused(ada, customer + "/sandbox/withdraw", Self.preview, 409, "over already", "Timeline")
       try await refused(
@@ -103,7 +103,7 @@ struct ConsoleRefusalTests {
         ada, "/synchronizations/retry", [(name: "cause", value: "tls"), (name: "publisher", value: "1001")], 409,
         "None waits for this reason", "<option value=\"tls\" selected=\"selected\">", "<h1>Synchronizations</h1>")
       try await refused(
-        ada, "/dead/retry", [(name: "kind", value: "notifications")] + Self.preview, 409, "Nothing is there any more.",
+        ada, "/dead/retry", [(name: "kind", value: "notifications")] + Self.preview, 409, "Nothing is left here.",
         "<option value=\"notifications\" selected=\"selected\">", "<h1>Given up</h1>")
       try await refused(
         ada, "/dead/drop", [(name: "kind", value: "notifications")] + Self.preview, 403, "only an operator",

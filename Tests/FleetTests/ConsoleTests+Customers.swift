@@ -47,7 +47,7 @@ extension ConsoleTests {
         path, changed + [(name: "step", value: "confirm"), (name: "grantId", value: id)])
       #expect(refused.status == 409 && refused.text.contains("Not done") && refused.text.contains("another note"))
       let late = try await form.post(path, wish.map { $0.name == "until" ? (name: $0.name, value: "2020-01-01") : $0 })
-      #expect(late.status == 400 && late.text.contains("The last day is over."))
+      #expect(late.status == 400 && late.text.contains("The last day has passed."))
       #expect(late.text.contains("role=\"alert\"") && late.text.contains("value=\"2020-01-01\""))
       #expect(late.text.contains("Ticket 4711") && late.text.contains("Timeline"))
 
@@ -102,7 +102,7 @@ extension ConsoleTests {
       #expect(try await fleet.texts("SELECT set_by AS text FROM sandbox_access") == ["operator:ada"])
       #expect(try await support.get("/customers/1001/7").text.contains("Ticket 4711"))
       let late = try await form.post(path, wish.map { $0.name == "until" ? (name: $0.name, value: "2020-01-01") : $0 })
-      #expect(late.status == 400 && late.text.contains("The last day is over."))
+      #expect(late.status == 400 && late.text.contains("The last day has passed."))
       #expect(late.text.contains("role=\"alert\"") && late.text.contains("value=\"2020-01-01\""))
       #expect(late.text.contains("Timeline"))
       let asked = try await form.post(path + "/withdraw", asks)

@@ -94,7 +94,7 @@ struct FairnessTests {
     }
   }
 
-  @Test func `a registration in bulk is finalized as any other, behind those that somebody waits for`() async throws {
+  @Test func `a registration in bulk is finalized as any other, after the ones that somebody waits for`() async throws {
     try await RunningFleet.with(
       ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.1"]
     ) { fleet in

@@ -85,7 +85,7 @@ struct GrantFleetTests {
     }
   }
 
-  @Test func `a publisher's limits hold, and tell what is to be done`() async throws {
+  @Test func `a publisher's limits hold, and say what to do`() async throws {
     let limits = [
       "COUNTERSIGN_GATEWAY_LIMITS_OPEN_GRANTS_PER_CUSTOMER": "2", "COUNTERSIGN_GATEWAY_LIMITS_GRANTS_PER_DAY": "3",
     ]

@@ -38,7 +38,7 @@ struct HeldUpPostTests {
       // The proxy that none of the posts came through is told, once; the posts that were refused by their heads count.
       #expect(
         try await fleet.metric("gateway-1", "countersign_unlisted_proxy_requests_total") == Double(refused + 1 + 61))
-      #expect(!fleet.logged("a proxy that is not listed").isEmpty)
+      #expect(!fleet.logged("through an unlisted proxy").isEmpty)
       #expect(try await fleet.register("20000000000009", id: "beside").status == 202)
       _ = try await fleet.finished(["beside"])
     }
@@ -88,7 +88,7 @@ struct HeldUpPostTests {
       // Twice as many of the network of 48 bits.
       #expect(ofNetwork >= 60)
       #expect(ofNetwork <= 64 + 4 * Int((ContinuousClock.now - before).components.seconds + 1))
-      #expect(fleet.logged("a proxy that is not listed").isEmpty)
+      #expect(fleet.logged("through an unlisted proxy").isEmpty)
     }
   }
 }

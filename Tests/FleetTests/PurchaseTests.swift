@@ -343,7 +343,7 @@ struct PurchaseTests {
       try await eventually("the new publisher is known") { try await answer("token-1004") == 404 }
       try fleet.writePublisher(1004, "\"customers\": \"closed\"")
       fleet.roles["gateway-1"]?.process.send(SIGHUP)
-      try await eventually("the mistake is logged") { fleet.log("gateway-1").contains("stays as it was") }
+      try await eventually("the mistake is logged") { fleet.log("gateway-1").contains("still using the old file") }
       #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
       #expect(try await answer("token-1004") == 404)
     }

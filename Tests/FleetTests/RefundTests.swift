@@ -220,7 +220,7 @@ struct RefundTests {
       #expect(again.deadline == told.deadline)
       #expect(try await request(fleet, told.refundRequestId).state == "open")
       fleet.simulator.weather = .fair
-      // The simulator notes each call, also those that it answers with a failure.
+      // The simulator notes each call, even if it answers with a failure.
       let calls = try await answers(fleet).count
       #expect(try await put(fleet, "/refund-requests/\(told.refundRequestId)", #"{"answer": "none"}"#) == 200)
       #expect(try await request(fleet, told.refundRequestId).state == "withheld")

@@ -135,7 +135,7 @@ struct RefusalTests {
       _ = try await fleet.finished(["a", "s"])
       let gateway = fleet.log("gateway-1").split(separator: "\n")
       #expect(gateway.count { $0.contains("\"event\":\"Redis refuses writes\"") } == 1)
-      #expect(gateway.count { $0.contains("\"event\":\"Redis takes writes again\"") } == 1)
+      #expect(gateway.count { $0.contains("\"event\":\"Redis accepts writes again\"") } == 1)
     }
     redis.close()
   }

@@ -10,7 +10,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// A key of Apple's that worked and works no more, at a whole fleet (decision 0037).
+/// An app's key that worked and no longer works, at a whole fleet (decision 0037).
 @Suite(
   .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))

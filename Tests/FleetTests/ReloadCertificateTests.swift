@@ -59,7 +59,7 @@ struct ReloadCertificateTests {
     }
   }
 
-  /// Both servers know the authority of these files no more.
+  /// Both servers no longer know the authority of these files.
   private func expectRefusal(_ tls: TLSClientFiles) async throws {
     var broker = servers.encryptedRabbitMQ
     (broker.mechanism, broker.tls) = (.external, tls)

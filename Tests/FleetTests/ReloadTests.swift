@@ -52,7 +52,7 @@ struct ReloadTests {
       #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
       #expect(fleet.log("gateway-1").contains("1005.json: the file cannot be read"))
 
-      // Another change tells the same mistakes no more.
+      // Another change does not log the same mistakes again.
       let both = Self.publisher(1006, "open").merging(Self.publisher(1007, "open")) { $1 }
       try mount.put(4, Self.publisher(1004, "closed").merging(both) { $1 })
       try await eventually("the next change counts") { try await answer(1007) == 404 }

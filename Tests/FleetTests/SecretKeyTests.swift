@@ -164,7 +164,7 @@ struct SecretKeyTests {
         let endpoint = try await api.create(#""url":"\#(receiver.url("a"))","topics":["inappPurchaseSyncResult"]"#)
 
         try fleet.writeKeys("live.json", ["2026"])
-        let cause = "ledger.keysFile has the key 2025 no more, and secrets in the ledger need it"
+        let cause = "ledger.keysFile no longer contains the key 2025, and secrets in the ledger need it"
         for role in ["gateway-1", "notifier-1"] {
           try await current(role, 0)
           let lines = fleet.log(role).split(separator: "\n").filter { $0.contains("configuration not reloaded") }
@@ -183,7 +183,8 @@ struct SecretKeyTests {
         // While the ledger is away, nobody knows whether secrets need the key. When it is back, it says so.
         try await TestServers.current!.kill(.postgres)
         try fleet.writeKeys("live.json", ["2026"])
-        let unknown = "ledger.keysFile has the key 2025 no more, and the ledger cannot be asked whether secrets need it"
+        let unknown =
+          "ledger.keysFile no longer contains the key 2025, and the ledger cannot be asked whether secrets need it"
         for role in ["gateway-1", "notifier-1"] {
           try await eventually("\(role) cannot ask") { fleet.log(role).contains(unknown) }
           try await current(role, 0)

@@ -216,7 +216,7 @@ struct TokenTests {
         // The provider withdraws a key, and the operator does not wait for the next fetch.
         provider.publish([("b", two.publicKey)])
         fleet.roles["gateway-1"]?.process.send(SIGHUP)
-        try await eventually("the old key counts no more") {
+        try await eventually("the old key no longer counts") {
           try await ask(fleet, try TestKeys.token(claims(), kid: "a", one)).status == 401
         }
         #expect(try await ask(fleet, rotated).status == 200)

@@ -76,7 +76,7 @@ struct WebhookOutageTests: WebhookSuite {
       }
       parts.receiver.silent = []
       try await eventually("the copy finds it made") {
-        parts.fleet.logged("made before").contains { $0.contains(id) }
+        parts.fleet.logged("attempt already made").contains { $0.contains(id) }
       }
       #expect(try await parts.log(id) { !$0.isEmpty }.count == 1)
       #expect(parts.receiver.got("a").count == 1)

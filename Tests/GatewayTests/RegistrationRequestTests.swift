@@ -179,7 +179,7 @@ struct RegistrationRequestTests {
 
   @Test(arguments: numbersThatAreNoIds) func numberThatIsNoId(number: String) {
     let problem = refusal(read(#"{"cleengCustomerId":\#(number),"transactionId":"1"}"#))
-    // The last one is no number in JSON either, as the gateway reads it.
+    // The last one is not a number in JSON either, as the gateway reads it.
     let details = ["cleengCustomerId: expected a whole number", "not JSON at byte 20"]
     #expect(problem?.code == "REQ0001" && details.contains(problem?.detail ?? ""))
   }

@@ -74,13 +74,13 @@ struct ImportExportTests {
   @Test func `a wrong file has its cause`() {
     func causes(_ lines: [String]) -> [String] { read(lines).problems.map { "\($0.line) \($0.cause)" } }
     #expect(causes([]) == ["1 the file has no rows"])
-    #expect(causes([purchase("1", "ann"), end]) == ["1 the file is no export of Countersign"])
-    #expect(causes(["customer_id,transaction_id", "a,1"]) == ["1 the file is no export of Countersign"])
+    #expect(causes([purchase("1", "ann"), end]) == ["1 the file is not an export of Countersign"])
+    #expect(causes(["customer_id,transaction_id", "a,1"]) == ["1 the file is not an export of Countersign"])
     #expect(causes([#"{"kind":"export","format":2}"#, end]) == ["1 the export has another format than 1"])
     #expect(causes([begin, purchase("1", "ann")]) == ["2 the export is not whole: it has no line end"])
     #expect(
       causes([begin, purchase("x", "ann"), "{", grant(1, #","reason":"x""#), purchase("2", ""), end])
-        == [2, 3, 4, 5].map { "\($0) is no line of an export" })
+        == [2, 3, 4, 5].map { "\($0) is not a line of an export" })
     #expect(read([begin, purchase("1", "ann"), "\u{0}"]).rows.isEmpty)
   }
 
@@ -159,7 +159,7 @@ struct ImportExportTests {
   @Test func `a cause shows what no terminal obeys`() {
     let file = ImportFile(preset: .plain, verifier: NoSignatures()) { nil }
     #expect(file.problems.count == 1)
-    let problem = ImportProblem(line: 1, "the column \u{1b}[2Ja\nline 2: b stands twice", "remove one")
-    #expect(problem.cause == "the column \u{fffd}[2Ja\u{fffd}line 2: b stands twice")
+    let problem = ImportProblem(line: 1, "the column \u{1b}[2Ja\nline 2: b appears twice", "remove one")
+    #expect(problem.cause == "the column \u{fffd}[2Ja\u{fffd}line 2: b appears twice")
   }
 }

@@ -110,7 +110,7 @@ struct ImportFileTests {
       return file.problems.map { "\($0.line) \($0.cause)" }
     }
     #expect(problems(2).count == 2)
-    #expect(problems(5) == ["4 is the first one behind 2 rows that are left out"])
+    #expect(problems(5) == ["4 is the first one after 2 rows that are left out"])
   }
 
   @Test func `a file's rows have a limit in memory`() {
@@ -127,7 +127,7 @@ struct ImportFileTests {
     #expect(tooMuch.rows.isEmpty)
     #expect(
       tooMuch.problems.map { "\($0.line) \($0.cause)" } == [
-        "21 is the first one behind \(most - 1) bytes of rows in memory"
+        "21 is the first one after \(most - 1) bytes of rows in memory"
       ])
     let grant = { (number: Int) in
       let id = "00000000-0000-4000-8000-0000000000\(10 + number)"
@@ -168,8 +168,8 @@ struct ImportFileTests {
     ("a,1,,", 2, "has 4 fields, and the first line has 5"),
     ("a,1,,,\nb,1,,,", 3, "gives transaction 1 to another customer than line 2"),
     ("a,1,,,\n\"b", 3, "a field begins with a quote, and no quote ends it"),
-    ("a,1\"2,,,", 2, "a quote stands inside a field that has none around it"),
-    ("\"a\"b,1,,,", 2, "something stands behind the quote that ends a field"),
+    ("a,1\"2,,,", 2, "a quote is inside a field that is not quoted"),
+    ("\"a\"b,1,,,", 2, "there is text after the quote that ends a field"),
   ])
   func `a wrong row has its line and its cause`(rows: String, line: Int, cause: String) {
     let file = read("customer_id,transaction_id,original_transaction_id,signed_transaction,purchased_at\n" + rows)
@@ -274,9 +274,9 @@ struct ImportFileTests {
       ([0xfe, 0xff, 0, 0x63], 1, "the file is in UTF-16"),
       (Array("[{}]".utf8), 1, "the file is one JSON array"),
       (Array("<html>".utf8), 1, "the file is HTML or XML"),
-      (Array("customer_id,transaction_id\na,1\n".utf8) + [0xe9, 0x2c, 0x32], 3, "the line is no text in UTF-8"),
-      (Array("customer_id,transaction_id\na,\0".utf8), 2, "the line is no text in UTF-8"),
-      (Array("customer_id,transaction_id,customer_id\na,1,b".utf8), 1, "the column customer_id stands twice"),
+      (Array("customer_id,transaction_id\na,1\n".utf8) + [0xe9, 0x2c, 0x32], 3, "the line is not a text in UTF-8"),
+      (Array("customer_id,transaction_id\na,\0".utf8), 2, "the line is not a text in UTF-8"),
+      (Array("customer_id,transaction_id,customer_id\na,1,b".utf8), 1, "the column customer_id appears twice"),
     ] as [([UInt8], Int, String)])
   func `a file of another kind has one problem, and no row`(bytes: [UInt8], line: Int, cause: String) {
     for mark in [[], [0xef, 0xbb, 0xbf]] as [[UInt8]] {

@@ -60,14 +60,14 @@ struct ImportLeftOutTests {
     #expect(
       texts(export) == [
         #"{"line":2,"result":"unowned"}"# + "\n",
-        #"{"line":3,"result":"skipped","cause":"is no line of an export"}"# + "\n",
+        #"{"line":3,"result":"skipped","cause":"is not a line of an export"}"# + "\n",
       ])
   }
 
   @Test func `a file that cannot be used has the one line of its cause`() {
     let file = read(.plain, ["customer_id,transaction_id", "a,1", "a,1", "\u{0}"])
     #expect(file.rows.isEmpty && file.repeated == 0)
-    #expect(texts(file) == [#"{"line":4,"result":"skipped","cause":"the line is no text in UTF-8"}"# + "\n"])
+    #expect(texts(file) == [#"{"line":4,"result":"skipped","cause":"the line is not a text in UTF-8"}"# + "\n"])
   }
 
   @Test func `rows that are left out need little memory, and have a limit`() {
@@ -95,7 +95,7 @@ struct ImportLeftOutTests {
     leftOut.append(5000, .problem("cause 7"))
     let last = ImportLeftOut.mostCauses
     #expect(leftOut.why(at: last - 1) == .problem("cause \(last - 1)"))
-    #expect(leftOut.why(at: last) == .problem("cannot work; a dry run tells the cause"))
+    #expect(leftOut.why(at: last) == .problem("cannot work; a dry run shows the cause"))
     #expect(leftOut.why(at: last + 1) == .problem("cause 7"))
   }
 }

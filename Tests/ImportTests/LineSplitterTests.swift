@@ -69,7 +69,7 @@ struct LineSplitterTests {
     #expect(file(rows, ImportFile.Limits(rows: 5)).rows.count == 5)
     let long = file(rows, ImportFile.Limits(rows: 4))
     #expect(long.rows.isEmpty && long.problems.map(\.line) == [6] && long.problemCount == 1)
-    #expect(long.problems.first?.cause == "is the first one behind 4 rows")
+    #expect(long.problems.first?.cause == "is the first one after 4 rows")
     let wrong = file(["a,x", "b,y", "c,z", "d,4"], ImportFile.Limits(problems: 2))
     #expect(wrong.problems.map(\.line) == [2, 3] && wrong.problemCount == 3 && wrong.rows.count == 1)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Ledger
 
-/// Which days of the log of attempts are to be made and dropped.
+/// Which days of the log of attempts must be created and dropped.
 struct AttemptPartitionsTests {
   @Test func `a day has a name, and a name a day`() {
     #expect(AttemptPartitions.name(0) == "attempts_1970_01_01")

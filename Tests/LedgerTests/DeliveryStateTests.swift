@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ledger
 
-/// What is to be done about a delivery, by what the ledger has of it.
+/// What to do about a delivery, by what the ledger has of it.
 struct DeliveryStateTests {
   private func state(attempt: Int = 2, _ change: (inout DeliveryState.Facts) -> Void) -> DeliveryState {
     var facts = DeliveryState.Facts(attempt: attempt)

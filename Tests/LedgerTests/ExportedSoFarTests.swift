@@ -104,7 +104,7 @@ struct ExportedSoFarTests {
     for (lines, problem) in [
       ([Array("{}".utf8)], "line 2 is no line"), ([Array(#"{"kind":"cake"}"#.utf8)], "line 2 has an unknown kind"),
       ([ExportLine.caughtUp], "line 2 has nothing to catch up with"),
-      ([ExportLine.end([:]), thing(.customer, "a")], "line 3 stands behind the end"),
+      ([ExportLine.end([:]), thing(.customer, "a")], "line 3 comes after the end"),
       ([Array(#"{"kind":"customer","key":7}"#.utf8)], "line 2 cannot be read"),
       ([Array(#"{"kind":"customer","key":["a"}"#.utf8)], "line 2 cannot be read"),
       ([Array(#"{"kind":"resumed"}"#.utf8)], "line 2 cannot be read"),

@@ -48,7 +48,7 @@ struct DeadMessageTests {
 
   @Test(arguments: [
     (DeadMessage.Kind.jobs, "6 runs in a row did not end: it seems to kill its worker", DeadCause.crashed),
-    (.jobs, "its synchronizationId has become another registration's", .superseded),
+    (.jobs, "its synchronizationId now belongs to another registration", .superseded),
     (.jobs, "not a job: the body is not JSON", .malformed),
     (.deliveries, "6 notifiers in a row died while they had it: it seems to kill its process", .crashed),
     (.deliveries, "endpoint ep_1 is not there", .endpointGone),
@@ -83,7 +83,7 @@ struct DeadMessageTests {
     #expect(delivery.time == milliseconds(rfc3339: "2026-11-23T09:00:00.000Z") && delivery.topic == "t")
   }
 
-  @Test func `a body that is no object leaves its publisher to the header`() {
+  @Test func `a body that is not an object leaves its publisher to the header`() {
     for body in ["", "no JSON", "[]", "7", "\u{0}"] {
       let message = Self.job(body, ["cloudEvents_source": "/countersign/9"])
       #expect(message.body == nil && message.people.isEmpty && message.isUnreadable, "\(body)")

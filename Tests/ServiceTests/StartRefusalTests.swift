@@ -58,6 +58,21 @@ struct StartRefusalTests {
     }
   }
 
+  @Test func `a server that takes a user only over TLS leads to caFile`() {
+    let plain = #"failed: FATAL:  no pg_hba.conf entry for host "::1", user "a", database "b", no encryption (28000)"#
+    let advised =
+      plain + "; if the server takes this user only over TLS, set ledger.caFile (it means sslmode=verify-full)"
+    #expect(ConnectRefusal.explained(plain, caFile: nil) == advised)
+    let old = plain.replacing("no encryption", with: "SSL off")
+    #expect(ConnectRefusal.explained(old, caFile: nil).contains("set ledger.caFile"))
+    // With a file, or if the server refuses the user over TLS as well, TLS is not what is missing.
+    #expect(ConnectRefusal.explained(plain, caFile: "ca.pem") == plain)
+    let both = plain.replacing("no encryption", with: "SSL encryption") + "; " + plain
+    for text in [both, "failed: Connection refused", ""] {
+      #expect(ConnectRefusal.explained(text, caFile: nil) == text)
+    }
+  }
+
   @Test(arguments: [
     "403 ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.",
     "530 NOT_ALLOWED - vhost nope not found",

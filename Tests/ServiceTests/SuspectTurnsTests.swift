@@ -11,7 +11,7 @@ struct SuspectTurnsTests {
     return try #require(hold)
   }
 
-  @Test func `a suspect keeps others from beginning, and waits for those that run`() throws {
+  @Test func `a suspect keeps others from beginning, and waits for running ones`() throws {
     var turns = SuspectTurns()
     #expect(turns.enter() == true)
     let hold = try begin(&turns, crashes: 2, at: .zero)

@@ -29,7 +29,7 @@ struct SystemdTests {
     }
   }
 
-  @Test func `systemd hears of the start, of every turn, and of the stop, and nothing while the loop stands still`()
+  @Test func `systemd hears of the start, of every turn, and of the stop, and nothing while the loop is blocked`()
     async throws
   {
     let folder = FileManager.default.temporaryDirectory.path + "/systemd-\(UInt32.random(in: 0...UInt32.max))"

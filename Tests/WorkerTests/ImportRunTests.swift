@@ -95,7 +95,7 @@ struct ImportRunTests {
     #expect(servers.registered.count == 10)
   }
 
-  @Test func `a run that is cancelled registers no more, and waits for what it has registered`() async throws {
+  @Test func `a cancelled run stops registering, and waits for what it has registered`() async throws {
     let servers = Servers()
     servers.holds = true
     servers.standing = { servers in

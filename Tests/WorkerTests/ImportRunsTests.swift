@@ -17,7 +17,7 @@ struct ImportRunsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  /// The imports that are due, and the runs of those that were taken.
+  /// The due imports, and the runs of the taken ones.
   @LoopActor
   private final class ImportsByValue {
     struct Away: Error {}

@@ -45,8 +45,8 @@ struct JobRunTests {
     #expect(
       bench.leases.released == [.init(isRetrying: true, isRun: true, sweepAfter: .milliseconds(154_100), route: "a|b")])
     #expect(bench.broker.queues == ["cs.jobs.delay.30000"])
-    // 31 seconds: the header says that the wait goes on behind that queue. The job has run, so the old crash counts no
-    // more.
+    // 31 seconds: the header says that the wait goes on behind that queue. The job has run, so the old crash no
+    // longer counts.
     #expect(
       bench.broker.messages.first?.headers == [
         "countersign-attempt": 3, "countersign-due": .int(JobRunBench.now + 32_000), "traceparent": "00-t",

@@ -9,7 +9,7 @@ import Testing
 @testable import Service
 @testable import Worker
 
-/// The notifications that a worker applies: those of a reading, and those that a sweep finds.
+/// The notifications that a worker applies: from a reading, or found by a sweep.
 @LoopActor
 struct NotificationRunsTests {
   private final class LedgerByValue: NotificationLedger {

@@ -90,7 +90,7 @@ struct RefusedKeyTests {
     // For five seconds Apple's good answer stands.
     #expect(try await apple.find(at: places, later: 5000).result == .unknownTransaction)
     #expect(apple.calls == [.info(.production), history, .info(.production)])
-    // Then Apple is asked again: the app may be the key's no more.
+    // Then Apple is asked again: the app may no longer belong to the key.
     apple.answers[history] = .code(.invalidTransactionId)
     #expect(try await apple.find(at: places, later: 5001).result == .refused(wait: .seconds(5)))
     #expect(apple.calls.suffix(2) == [.info(.production), history])

@@ -325,7 +325,7 @@ def refusals(client):
            conflict.json().get("instance", "").endswith(running.json()["synchronizationId"]), conflict)
     purchases, transaction = "/storekit2/purchases", new_transaction("100")
     good = {"cleengCustomerId": client.customer, "transactionId": transaction}
-    expect_problem("a transactionId that is no number", client.register("abc"), 400, "REQ0001")
+    expect_problem("a transactionId that is not a number", client.register("abc"), 400, "REQ0001")
     expect_problem(
         "a body without transactionId", client.call("POST", purchases, {"cleengCustomerId": 1}), 400, "REQ0001")
     expect_problem(

@@ -139,7 +139,7 @@ class Check:
     def refusal(self):
         body = {"cleengCustomerId": CUSTOMER, "transactionId": "abc"}
         self.expect(self.call("POST", "/storekit2/purchases", body), (400,), "REQ0001")
-        print("  a transactionId that is no number is refused: 400 REQ0001", flush=True)
+        print("  a transactionId that is not a number is refused: 400 REQ0001", flush=True)
 
     # -- tools
 

@@ -38,7 +38,7 @@ extension NextCharge {
   /// Reads the charges of purchases; those without one are left out.
   ///
   /// - Parameters:
-  ///   - payloads: of the newest renewal info, for those that ``renewing(_:)`` names.
+  ///   - payloads: of the newest renewal info, for the purchases that ``renewing(_:)`` names.
   ///   - now: milliseconds since 1970.
   public static func all(
     of purchases: [Purchase], _ payloads: [PurchaseKey: [UInt8]], now: Int64

@@ -27,7 +27,7 @@ public struct NotificationV1: Hashable, Sendable {
   /// - Throws: when a field that makes the hint is missing or has another form.
   init(_ json: JSONText) throws(Rejection) {
     guard let body = try? json.decoded(as: Body.self) else {
-      throw Rejection(.malformed, "this is no notification of version 1")
+      throw Rejection(.malformed, "this is not a notification of version 1")
     }
     switch body.environment {
     case "PROD", "Production": environment = .production

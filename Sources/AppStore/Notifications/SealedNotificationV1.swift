@@ -21,7 +21,7 @@ public struct SealedNotificationV1: Sendable {
     do {
       password = try JSONObject(json).string("password")
     } catch {
-      throw Rejection(.malformed, "this is no notification of version 1")
+      throw Rejection(.malformed, "this is not a notification of version 1")
     }
     guard let password, (1...Self.longestPassword).contains(password.utf8.count) else {
       throw Rejection(.malformed, "the notification has no shared secret")

@@ -25,7 +25,7 @@ public struct VerifiedNotification: Sendable {
   /// Apple's status is part of the renewal information's evidence. The notification's signature covers it; but it takes
   /// the date of the renewal information beside it, as the Server API's status does (decision 0021), and it can only
   /// take access away (decision 0006). So both ways to the same facts give the same purchase. Without renewal
-  /// information the status counts for nothing.
+  /// information, the status is ignored.
   public let evidence: [Evidence]
   /// Why a nested text is no evidence, although Apple signed it. Ask the Server API about the purchase instead.
   public let defects: [EvidenceDefect]

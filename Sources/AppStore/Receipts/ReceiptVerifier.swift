@@ -90,7 +90,8 @@ public struct ReceiptVerifier: Sendable {
       // The configuration trusts this signer, so it needs no marker. But it must not sign data that only Apple signs.
       guard receipt.environment == .xcode, (signer.notBefore..<max(signer.notBefore, signer.notAfter)).contains(date)
       else {
-        throw Rejection(.chainUntrusted, "the signer is Xcode's certificate, and this is no receipt of a test in Xcode")
+        throw Rejection(
+          .chainUntrusted, "the signer is Xcode's certificate, but the receipt is not from Xcode")
       }
       return
     }
@@ -102,7 +103,8 @@ public struct ReceiptVerifier: Sendable {
     // own root vouches for the authority by issuing it, and test authorities in use carry no marker.
     let isApple = TrustedRoots.apple.certificates.contains { $0.der == root.der }
     guard !isApple || intermediate.hasExtension(SignatureVerification.intermediateMarkerOID) else {
-      throw Rejection(.markerOIDMissing, "the intermediate certificate is not one of Apple's for developer services")
+      throw Rejection(
+        .markerOIDMissing, "the intermediate certificate has no marker of Apple's developer services")
     }
   }
 

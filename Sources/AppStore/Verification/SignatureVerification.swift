@@ -66,7 +66,8 @@ struct SignatureVerification: Sendable {
       throw Rejection(.markerOIDMissing, "the leaf certificate is not one for signing purchases")
     }
     guard chain.intermediate.hasExtension(Self.intermediateMarkerOID) else {
-      throw Rejection(.markerOIDMissing, "the intermediate certificate is not one of Apple's for developer services")
+      throw Rejection(
+        .markerOIDMissing, "the intermediate certificate has no marker of Apple's developer services")
     }
     let certificates = [chain.leaf, chain.intermediate, root]
     let start = certificates.map(\.notBefore).reduce(.min, max)

@@ -53,7 +53,7 @@ extension ConsoleAPI {
         ended + [("Retry-After", "\(SignIn.window.components.seconds)")])
     case .busy:
       return ConsoleAnswer.page(
-        429, signInPage("Many people sign in just now. Try again in some seconds.", next),
+        429, signInPage("Many people are signing in now. Try again in some seconds.", next),
         ended + [("Retry-After", "5")])
     }
   }

@@ -41,7 +41,7 @@ extension ConsoleAPI {
       page.mistake = "Too many attempts. Try again in 15 minutes."
       return ConsoleAnswer.page(429, page.html, [("Retry-After", "\(SignIn.window.components.seconds)")])
     case .busy:
-      page.mistake = "Many people sign in just now. Try again in some seconds."
+      page.mistake = "Many people are signing in now. Try again in some seconds."
       return ConsoleAnswer.page(429, page.html, [("Retry-After", "5")])
     }
   }

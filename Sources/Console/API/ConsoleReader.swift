@@ -57,7 +57,7 @@ struct ConsoleReader: Sendable {
 
   /// While as many long looks run as may.
   var busy: HTTPServerResponse {
-    message(503, "Busy", "Many people look at long lists just now. Load the page again in a moment.")
+    message(503, "Busy", "Many people are reading long lists now. Load the page again in a moment.")
   }
 
   /// For somebody who sees no personal data.

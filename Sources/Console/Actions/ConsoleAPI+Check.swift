@@ -89,7 +89,7 @@ extension ConsoleAPI {
       }
       return ConsoleAnswer.seeOther(view.link(to: key).address)
     } catch {
-      log("console could not let a purchase be checked", error)
+      log("console could not order a check of a purchase", error)
       preview.refusal = "The ledger did not answer, so it may be done. Ask Apple again: the answer shows what is left."
       return ConsoleAnswer.page(503, preview.html)
     }

@@ -169,7 +169,7 @@ extension ConsoleAPI {
     let preview = ActionPreview(
       view: view, title: "Send a test event?", above: above(key), facts: facts(endpoint, view),
       words:
-        "A notifier sends it within a minute, to this endpoint only. It tells nothing about anybody. Its page shows "
+        "A notifier sends it within a minute, to this endpoint only. It says nothing about any customer. Its page shows "
         + "what the endpoint answers.",
       action: view.link(to: .test, key), fields: [("token", token)], button: "Send the test event",
       back: view.link(to: key))

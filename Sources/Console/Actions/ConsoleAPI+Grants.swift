@@ -49,7 +49,7 @@ extension ConsoleAPI {
     let (publisher, body) = try readForm(request, on: customer.publisherId, reader)
     let held = try await holdings.holdings(of: customer)
     guard held.isKnown else { return reader.nothing }
-    let over = "The grant is over already, or it is another customer's."
+    let over = "The grant has already ended, or it belongs to another customer."
     let open = held.grants.first { $0.id == id && $0.state(at: reader.view.now) == .open }
     guard body["step"] == "confirm" else {
       guard let open else { throw ConsoleRefusal.notDone(409, over) }

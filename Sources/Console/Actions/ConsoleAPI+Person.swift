@@ -45,7 +45,7 @@ extension ConsoleAPI {
     }
     guard body["customerId"].map({ CustomerId($0) }) == customer.id else {
       preview.typed = body["customerId"] ?? ""
-      preview.refusal = "The field has another id than the page. Type the customer's id, as it stands above."
+      preview.refusal = "The field has another id than the page. Type the customer's id as the page shows it."
       return ConsoleAnswer.page(400, preview.html)
     }
     do {

@@ -15,7 +15,7 @@ extension ConsoleAPI {
       throw ConsoleRefusal.notDone(409, "It is finalized by now, or a newer version has it. Look at it again.")
     }
     guard let waiting = try await open.open(job), waiting.status == .retrying else {
-      throw ConsoleRefusal.notDone(409, "It runs just now, or its next try comes by itself. Look at it again.")
+      throw ConsoleRefusal.notDone(409, "It is running now, or its next attempt comes by itself. Look at it again.")
     }
     var preview = ActionPreview(
       view: reader.view, title: "Try it now?", above: "Synchronization \(key.id) of publisher \(key.publisherId)",

@@ -24,7 +24,7 @@ extension ConsoleAPI {
       let words =
         found.isCut
         ? "None is among the \(RetryAllForm.mostLooked) that were looked at. `countersign jobs retry` looks at all."
-        : "None waits for this reason any more."
+        : "None waits for this reason now."
       throw ConsoleRefusal.notDone(409, words)
     }
     var preview = preview(form, found, until: form.counted?.until ?? now, reader)

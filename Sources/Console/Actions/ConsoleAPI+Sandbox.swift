@@ -45,7 +45,7 @@ extension ConsoleAPI {
     let (publisher, body) = try readForm(request, on: customer.publisherId, reader)
     let held = try await holdings.holdings(of: customer)
     guard held.isKnown else { return reader.nothing }
-    let over = "The customer's sandbox access is over already."
+    let over = "The customer's sandbox access has already ended."
     let last = try await SandboxOverrides(postgres).last(of: customer)
     let open = last.flatMap { $0.state(at: reader.view.now) == .open ? $0 : nil }
     var preview = open.map { open in

@@ -49,7 +49,7 @@ extension ConsoleAPI {
       throw ConsoleRefusal.malformed
     }
     guard transaction.exact == purchase.deciding.transactionId.text.exact else {
-      preview.refusal = "Apple has told something new about the purchase. Look at both sides again."
+      preview.refusal = "Apple has sent something new about the purchase. Look at both sides again."
       return ConsoleAnswer.page(409, preview.html)
     }
     let job = Job(

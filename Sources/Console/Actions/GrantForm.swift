@@ -64,9 +64,9 @@ extension GrantRefusal {
   func words(_ limits: GrantLimits) -> String {
     switch self {
     case .idInUse: "This form has given another grant already. Look at the grants below, and fill in a new form."
-    case .alreadyOver: "The last day is over. Choose today or a later day."
+    case .alreadyOver: "The last day has passed. Choose today or a later day."
     case .tooLong: "A grant may last \(limits.longestDays) days. Choose an earlier day."
-    case .unknownOffer: "The publisher has no such offer any more. Choose another one."
+    case .unknownOffer: "The publisher no longer has this offer. Choose another one."
     case .openOfCustomer:
       "The customer has \(limits.openOfCustomer) open grants, which is the most. Withdraw one of them first."
     case .perDay: "The publisher has given \(limits.perDay) grants today, which is the most. Try again tomorrow (UTC)."

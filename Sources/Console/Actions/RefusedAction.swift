@@ -11,7 +11,7 @@ enum ConsoleRefusal: Error {
 
   /// While as many long looks run as may.
   static let busy = ConsoleRefusal.notDone(
-    503, "Many people look at long lists just now. Send the form again in a moment.")
+    503, "Many people are reading long lists now. Send the form again in a moment.")
 }
 
 /// An action that was not done, for the page that has its form.

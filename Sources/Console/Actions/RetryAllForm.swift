@@ -12,7 +12,7 @@ struct RetryAllForm: Equatable {
   struct Counted: Equatable {
     /// So many are tried at most.
     let count: Int
-    /// Only those that were registered until then, in milliseconds since 1970.
+    /// Only the ones registered until then, in milliseconds since 1970.
     let until: Int64
   }
 
@@ -38,7 +38,7 @@ struct RetryAllForm: Equatable {
     counted = Counted(count: count, until: until)
   }
 
-  /// The filter of those that are meant.
+  /// The filter of the chosen ones.
   ///
   /// - Parameter now: counts before a preview.
   func filter(at now: Int64) -> JobFilter {

@@ -53,7 +53,7 @@ extension SandboxOverrideRefusal {
   /// Why, and what the person can do.
   func words(_ limits: SandboxOverrideLimits) -> String {
     switch self {
-    case .alreadyOver: "The last day is over. Choose today or a later day."
+    case .alreadyOver: "The last day has passed. Choose today or a later day."
     case .tooLong: "Sandbox access may last \(limits.longestDays) days. Choose an earlier day."
     case .tooMany:
       "\(limits.customers) customers of the publisher have sandbox access by hand, which is the most. Withdraw it from "

@@ -32,7 +32,7 @@ extension ConsoleAPI {
       guard let found else { return reader.busy }
       page = found
     } catch let error where error is AMQPError || error is DeadQueueWork.Refused {
-      log("console could not read what was given up", error)
+      log("console could not read dead messages", error)
       page.trouble = Self.words(error)
     }
     return reader.answer(html: page.html, json: page.json)
@@ -60,7 +60,7 @@ extension ConsoleAPI {
         try await self.change(form, filter, change, isDryRun: !isConfirmed, reader)
       }
     } catch {
-      log("console could not change what was given up", error)
+      log("console could not change dead messages", error)
       return reader.back(to: list).message(
         503, "Perhaps not done",
         "\(Self.words(error)) Some may be done already. Look at the list again: nothing is lost, and what runs twice has "
@@ -72,7 +72,7 @@ extension ConsoleAPI {
       return ConsoleAnswer.page(200, preview(form, change, outcome, until: now, reader).html)
     }
     context.log.info(
-      "what was given up was changed at the console",
+      "dead messages changed at the console",
       ["kind": .string(form.kind.rawValue), "messages": .int(Int64(outcome.changed))])
     return ConsoleAnswer.seeOther(list.address)
   }
@@ -158,7 +158,7 @@ extension ConsoleAPI {
       return "None is among the first \(DeadForm.mostLooked). `countersign dead` looks at all."
     }
     return kept.isEmpty
-      ? "Nothing is there any more."
+      ? "Nothing is left here."
       : "Nothing would happen, because it is \(kept.joined(separator: ", or "))."
   }
 
@@ -182,7 +182,7 @@ enum DeadChange: String, Sendable {
     switch (self, kind) {
     case (.retry, .notifications):
       "A worker applies each once more. If workers die of one again, it is put aside again."
-    case (.retry, _): "Each begins anew, with its first attempt. What was done already is not done twice."
+    case (.retry, _): "Each starts again, with its first attempt. What was done already is not done twice."
     case (.drop, .notifications):
       "Nobody can undo this. The ledger deletes what Apple has signed. If it is a refund or a renewal, the purchase stays "
         + "as it is until a worker asks Apple."

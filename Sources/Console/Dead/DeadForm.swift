@@ -55,7 +55,7 @@ struct DeadForm: Equatable {
     guard texts.allSatisfy({ $0.utf8.count <= 512 && !$0.utf8.contains(0) }) else { return nil }
   }
 
-  /// The filter of those that are meant.
+  /// The filter of the chosen ones.
   ///
   /// - Parameter now: counts before a preview.
   func filter(at now: Int64) -> DeadFilter {

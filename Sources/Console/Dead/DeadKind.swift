@@ -20,7 +20,7 @@ extension DeadCause {
     case .endpointGone: "the endpoint was deleted"
     case .malformed: "it cannot be read"
     case .publisherUnknown: "no file has the publisher"
-    case .superseded: "its synchronization has become another registration's"
+    case .superseded: "its synchronization now belongs to another registration"
     case .unknown: "nobody wrote a reason"
     }
   }

@@ -19,7 +19,7 @@ struct DeadPage {
 
   var html: Document {
     page.html(
-      lead: "What no process tries any more. It waits for a person.",
+      lead: "Messages that no process tries again. They wait for a person.",
       filters: [
         ListPage.field(
           "kind", "Kind", DeadKind.allCases.map { ($0.rawValue, $0.rawValue) }, chosen: form.kind.rawValue),
@@ -95,7 +95,7 @@ struct DeadPage {
     return one
   }
 
-  /// The forms for all rows of the list, also of those that the page does not show.
+  /// The forms for all rows of the list, including rows that the page does not show.
   private var all: HTML {
     guard acts, trouble == nil, hasMore || !rows.isEmpty else { return .nothing }
     return .section("All of this list", [.element(.div, [.class("buttons")], [buttons(form, ofOne: nil)])])

@@ -40,10 +40,10 @@ struct AppRefusals: Sendable {
 
   /// Whether Apple refuses an app's key, for people. Who may act reads the cause too.
   func html(_ app: Publisher.App, of publisher: Int64, _ view: ConsoleView) -> HTML {
-    guard workers > 0 else { return .span("no worker tells", class: "none") }
+    guard workers > 0 else { return .span("no worker reports", class: "none") }
     let refusals = of(app, of: publisher)
     guard !refusals.isEmpty else {
-      let words = hasMore ? "not told: Apple refuses the keys of very many apps" : "no refusal is known"
+      let words = hasMore ? "not reported: Apple refuses the keys of very many apps" : "no refusal is known"
       return .span(words, class: "none")
     }
     return .all(

@@ -96,13 +96,13 @@ struct FleetPage {
       return .section("Processes", [.p(.text(words), class: "none")])
     }
     guard !beats.isEmpty else {
-      return .section("Processes", [.p(.text("No process has told Redis that it runs."), class: "none")])
+      return .section("Processes", [.p(.text("No process has reported to Redis."), class: "none")])
     }
     return .section(
       "Processes",
       [
         .table(
-          "Each tells about itself every five seconds",
+          "Each process reports every five seconds",
           ["Role", "Process", "State", "In use", "Processor", "Memory", "Slowest turn", "Version", "Started"],
           sorted.map { beat in
             [
@@ -175,7 +175,7 @@ struct FleetPage {
             [
               .text(row.name),
               .span("\(row.up) of \(row.all)", class: row.up == row.all ? "mark good" : "mark bad"),
-              row.holds.map { .text($0) } ?? .span("not told", class: "none"),
+              row.holds.map { .text($0) } ?? .span("not reported", class: "none"),
             ]
           })
       ])

@@ -11,7 +11,7 @@ struct FleetServers: Sendable, Equatable {
 
   struct Row: Sendable, Equatable {
     let name: String
-    /// The connections that work, of those that the processes have.
+    /// The working connections of the processes.
     let up: Int
     let all: Int
     /// How much it holds, in words.

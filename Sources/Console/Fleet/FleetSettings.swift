@@ -73,7 +73,7 @@ extension FleetSettings {
   var html: HTML {
     let rows = rows
     guard !processes.isEmpty else {
-      return .section("Settings in effect", [.p(.text("No process tells its settings."), class: "none")])
+      return .section("Settings in effect", [.p(.text("No process reports its settings."), class: "none")])
     }
     let words = "Every other key has its default. Secrets are left out, and of a URL all but the server."
     return .section(

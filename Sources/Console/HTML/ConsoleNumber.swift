@@ -18,7 +18,7 @@ enum ConsoleNumber {
 }
 
 extension Int64 {
-  /// The whole part of a number; 0 for what is no number.
+  /// The whole part of a number; 0 for what is not a number.
   init(clamping number: Double) {
     self = number.isNaN ? 0 : number >= 9e18 ? .max : number <= -9e18 ? .min : Int64(number)
   }

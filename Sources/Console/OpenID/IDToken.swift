@@ -41,16 +41,16 @@ struct IDToken: Sendable {
 
     var description: String {
       switch self {
-      case .malformed: "the id token is no JWT of at most \(IDToken.longest) bytes"
+      case .malformed: "the id token is not a JWT of at most \(IDToken.longest) bytes"
       case .algorithm:
-        "the id token's alg is none of \(IDToken.algorithms.joined(separator: ", ")) that the provider names"
+        "the id token's alg is not one of \(IDToken.algorithms.joined(separator: ", ")) that the provider names"
       case .signature: "no key of the provider has signed the id token"
       case .claim(let name): "the id token's \(name) is not what this sign-in expects"
       }
     }
   }
 
-  /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
+  /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable, Sendable {
     let alg: String
     let kid: String?

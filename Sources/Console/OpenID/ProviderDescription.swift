@@ -36,7 +36,7 @@ struct ProviderDescription: Sendable, Equatable {
   init(_ bytes: [UInt8], of issuer: String) throws(Unusable) {
     guard let value = try? JSONText(bytes, limits: .answers).decoded(as: JSONValue.self),
       case .object(let members) = value
-    else { throw Unusable("it is no JSON object") }
+    else { throw Unusable("it is not a JSON object") }
     let claims = OpenIDClaims(members: members)
     guard claims.text("issuer")?.exact == issuer.exact else {
       throw Unusable("its issuer is not exactly \(issuer)")
@@ -45,7 +45,7 @@ struct ProviderDescription: Sendable, Equatable {
       // What the issuer protects with TLS stays so.
       guard let url = claims.text(name), OpenIDSettings.isUsable(url),
         url.hasPrefix("https:") || issuer.hasPrefix("http:")
-      else { throw Unusable("its \(name) is no https:// URL") }
+      else { throw Unusable("its \(name) is not an https:// URL") }
       return url
     }
     authorizationURL = try url("authorization_endpoint")
@@ -53,7 +53,7 @@ struct ProviderDescription: Sendable, Equatable {
     keySetURL = try url("jwks_uri")
     func list(_ name: String, otherwise: [String]) throws(Unusable) -> [String] {
       guard members[name.exact] != nil else { return otherwise }
-      guard let texts = claims.texts(name) else { throw Unusable("its \(name) is no list of texts") }
+      guard let texts = claims.texts(name) else { throw Unusable("its \(name) is not a list of texts") }
       return texts
     }
     // A provider that says nothing about it takes the header.

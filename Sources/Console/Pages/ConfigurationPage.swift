@@ -55,7 +55,11 @@ struct ConfigurationPage {
       : [
         HTML.element(
           .div, [.class("flag"), .of(.role, "status")],
-          [.p(.text("Redis did not answer, so what the processes tell is missing. Load the page again in a moment."))])
+          [
+            .p(
+              .text(
+                "Redis did not answer, so the processes' reports are missing. Load the page again in a moment."))
+          ])
       ]
     return silence
       + broken.map { file in

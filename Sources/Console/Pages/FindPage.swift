@@ -94,7 +94,7 @@ struct FindPage {
         .p(
           .text(
             "Check that the id is complete: the search is exact, and capitals count. A purchase is here once an app or "
-              + "Apple has told about it. You see only the publishers that you may see.")),
+              + "Apple has posted about it. You see only the publishers that you may see.")),
         question?.form(view) ?? .nothing,
       ]
     }

@@ -44,7 +44,7 @@ struct OrderPage {
     case .found(let app, let transactions) where transactions.isEmpty:
       return message(
         "Apple knows the order, without a purchase", "The order has nothing that was bought in the app \(app).")
-    case .found(let app, let transactions): return [title("Order of Apple's"), table(app, transactions), hint]
+    case .found(let app, let transactions): return [title("Apple's order"), table(app, transactions), hint]
     case .unknown:
       return message(
         "Apple knows no such order",

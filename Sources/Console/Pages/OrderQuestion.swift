@@ -29,7 +29,7 @@ struct OrderQuestion: Equatable {
   /// The form that asks Apple.
   func form(_ view: ConsoleView) -> HTML {
     .section(
-      "Is it an order id of Apple's?",
+      "Is it an Apple order id?",
       [
         .p(.text("The receipt that Apple sends by e-mail has an order id. Only Apple knows its transactions.")),
         .element(

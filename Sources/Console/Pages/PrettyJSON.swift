@@ -1,6 +1,6 @@
 /// JSON with a line for each member, as people read it.
 enum PrettyJSON {
-  /// Returns a text in lines. What is no JSON comes out as it is, and no depth takes more than 16 steps of room.
+  /// Returns a text in lines. What is not JSON comes out as it is, and no depth takes more than 16 steps of room.
   static func text(_ bytes: [UInt8]) -> String {
     var lines = ""
     var (depth, isInText, isEscaped) = (0, false, false)

@@ -155,7 +155,11 @@ struct PurchasePage {
     guard !notifications.isEmpty else {
       return .section(
         "Notifications",
-        [.p(.text("Apple has posted nothing about it. A new purchase tells of itself within minutes."), class: "none")])
+        [
+          .p(
+            .text("Apple has posted nothing about it. It posts within minutes after a new purchase."),
+            class: "none")
+        ])
     }
     return .section(
       "Notifications",

@@ -95,7 +95,7 @@ struct PurchaseReplyPage {
 
   private static func effect(_ now: Bool, _ after: Bool) -> String {
     switch (now, after) {
-    case (true, false): "The purchase would give no access any more"
+    case (true, false): "The purchase would no longer give access"
     case (false, true): "The purchase would give access"
     case (true, true): "The purchase gives access, before and after"
     case (false, false): "The purchase gives no access, before and after"

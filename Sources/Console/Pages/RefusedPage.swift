@@ -11,7 +11,7 @@ struct RefusedPage {
     case .unusableName(let claim):
       "The console cannot use your account's \(claim): a name has 1 to 100 characters of ASCII, and no space."
     case .nameWithPassword(let name): "\(name) signs in with a password here, not with an account at the provider."
-    case .usersUnreadable: "The console cannot read its file of users, so it lets in nobody of the provider's just now."
+    case .usersUnreadable: "The console cannot read its file of users, so nobody can sign in with the provider now."
     case .noRole(let name): "You are \(name) at the provider, and nobody has given you a role here."
     }
   }

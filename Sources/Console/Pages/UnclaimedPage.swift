@@ -23,7 +23,8 @@ struct UnclaimedPage {
           "environment", "Environment", [("", "Production"), (Environment.sandbox.text, "Sandbox")],
           chosen: question.filters["environment"] ?? "")
       ], table: found.rows.isEmpty ? nil : table,
-      empty: "Each purchase has an owner, or is over. A purchase comes here when Apple tells about it and no app does.",
+      empty:
+        "Each purchase has an owner, or is over. A purchase is here if Apple reports it and no app registers it.",
       soFar:
         "The \(ConsoleUnclaimed.window * ConsoleUnclaimed.mostWindows) purchases that this page looked through are "
         + "over. Go on with the next page.")

@@ -10,7 +10,7 @@ struct ConsolePeople: FileLines {
   /// What cannot be used, and why. The texts show no line.
   let mistakes: [String]
 
-  /// The names of all lines, also of those that let nobody in, in small letters; `nil` if the file cannot be read.
+  /// The names of all lines, including lines that let nobody in, in small letters; `nil` if the file cannot be read.
   private let taken: Set<ExactText>?
 
   var count: Int { byName.count }

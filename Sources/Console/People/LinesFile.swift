@@ -54,7 +54,7 @@ final class LinesFile<Lines: FileLines> {
   private func tell() {
     guard lines.mistakes != told else { return }
     told = lines.mistakes
-    if told.isEmpty { return log.info("\(name) has no mistakes any more", ["file": .string(path)]) }
+    if told.isEmpty { return log.info("\(name) no longer has mistakes", ["file": .string(path)]) }
     for mistake in told.prefix(10) {
       log.error("\(name) has a mistake", ["file": .string(path), "mistake": .string(mistake)])
     }

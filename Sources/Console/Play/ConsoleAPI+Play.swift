@@ -62,7 +62,7 @@ extension ConsoleAPI {
       if page.isLive { answer.headers.append(("Refresh", "\(LifePage.seconds)")) }
       return answer
     } catch let error where error is SimulatedLives.Refusal || error is HTTPClientError {
-      return reader.message(503, "The simulator does not tell", refusal(error))
+      return reader.message(503, "The simulator does not answer", refusal(error))
     }
   }
 
@@ -81,7 +81,7 @@ extension ConsoleAPI {
         LifePage.address(key, customer, isLive: body["live"] == "1", reader.view).address)
     } catch let error where error is SimulatedLives.Refusal || error is HTTPClientError {
       guard let life = try? await lives.life(key.originalTransactionId) else {
-        return reader.message(503, "The simulator does not tell", refusal(error))
+        return reader.message(503, "The simulator does not answer", refusal(error))
       }
       var page = try await lifePage(key, customer, life, isLive: false, reader)
       page.refusal = refusal(error)

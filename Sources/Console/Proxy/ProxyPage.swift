@@ -15,7 +15,7 @@ struct ProxyPage {
       title = "Sign in at the proxy"
       words =
         "A proxy in front of this console signs people in, and this request has not come through it. Open the console "
-        + "at the address that the people who run it have told you."
+        + "at the address that the people who run it have given you."
     case .noName:
       title = "Sign in at the proxy"
       words = "The proxy in front of this console has not said who you are. Sign in there."

@@ -37,7 +37,7 @@ final class ProxySignIn {
   private func tell(_ peer: String?) {
     guard let peer, told.mayTell(peer, at: .now) else { return }
     log.warning(
-      "a sender that is not listed says who somebody is; if it is your proxy, list it in "
+      "an unlisted sender names a person; if it is your proxy, list it in "
         + ProxySignInSettings.addressesKey, ["peer": .string(peer)])
   }
 

@@ -76,7 +76,7 @@ struct NotificationsPage {
       "Apple has posted nothing. If purchases happen, look at the address of notifications in App Store Connect."
     case .waiting: "No notification waits. A worker applies each within seconds."
     case .putAside: "No notification is put aside."
-    case .stale, .unclaimed, .history: "None of Apple's notifications is so."
+    case .stale, .unclaimed, .history: "No notification is in this state."
     }
   }
 
@@ -182,7 +182,7 @@ extension ConsoleNotification.State {
   var words: String {
     switch self {
     case .waiting: "No worker has applied it yet. It is tried again and again."
-    case .putAside: "Workers died while they had it, so none takes it any more. See the runbook “put aside”."
+    case .putAside: "Workers died while they had it, so no worker takes it again. See the runbook “put aside”."
     case .applied: "It is applied, and it changed something."
     case .stale: "It is applied, and changed nothing: the ledger knew already what it says, or something newer."
     case .unclaimed: "It is applied, and nobody owns its purchase. The first customer who registers it gets it."
@@ -205,7 +205,7 @@ extension ConsoleNotifications.Choice {
   fileprivate var caption: String {
     switch self {
     case .all, .stale, .unclaimed: "The newest first"
-    case .history: "What no post of Apple's brought, the newest first"
+    case .history: "Notifications that no post brought, the newest first"
     case .waiting: "The next to be tried first"
     case .putAside: "The one that was put aside first comes first"
     }

@@ -215,7 +215,7 @@ extension HTML {
     guard !answered.isEmpty else { return .nothing }
     guard view.person.role.seesPersonalData else {
       return .section(
-        "Answers", [.p(.text("Hidden from viewers: an endpoint may tell about the customer."), class: "none")])
+        "Answers", [.p(.text("Hidden from viewers: its answer may say something about the customer."), class: "none")])
     }
     return .section(
       "Answers",

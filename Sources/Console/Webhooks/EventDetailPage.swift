@@ -48,7 +48,7 @@ struct EventDetailPage {
       (
         "Kept",
         event.event == nil && notification == nil
-          ? .text("The ledger does not keep the event any more, so nobody can send it again here.") : nil
+          ? .text("The ledger no longer keeps the event, so nobody can send it again here.") : nil
       ), ("Published", event.isInOutbox ? .text("not yet: it waits for RabbitMQ to take it") : nil),
     ])
   }
@@ -61,7 +61,7 @@ struct EventDetailPage {
       let words =
         unseen
         ? "No notifier has looked at it yet, so nobody knows which endpoints get it."
-        : "No endpoint has got it: none wants the topic, or nothing is logged any more."
+        : "No endpoint has got it: none wants the topic, or its attempts are no longer logged."
       return .section("Deliveries", [.p(.text(words), class: "none")])
     }
     return .section(

@@ -20,7 +20,7 @@ public struct CallBudgetState: Sendable, Equatable {
     (self.place, self.budget) = (place, budget)
     let interval = 1_000_000 / budget.perSecond
     let room = max(1_000_000, interval)
-    // Redis keeps texts: one that is no number of our own must not end the process.
+    // Redis keeps texts: one that is not a number of our own must not end the process.
     let ahead = min(room, max(0, (used ?? 0) - now))
     left = (room - (ahead.isFinite ? ahead : room)) / interval
     let end = (pause ?? 0) / 1000

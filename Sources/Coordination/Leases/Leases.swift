@@ -127,7 +127,7 @@ public final class Leases {
       ])
   }
 
-  /// Notes that the copy of a job at the broker is needed no more: another message has taken its place.
+  /// Notes that the copy of a job at the broker is no longer needed: another message has taken its place.
   public func forget(_ copy: JobCopy, of job: Job) async throws {
     _ = try await redis.run(
       .forgetCopy, keys: ["synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId)],

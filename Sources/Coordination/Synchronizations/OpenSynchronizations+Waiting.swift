@@ -3,7 +3,7 @@ import EventLoop
 import JSON
 import Redis
 
-/// The open synchronizations, page by page, and those that must not wait any longer.
+/// The open synchronizations, page by page, and the ones that must not wait any longer.
 extension OpenSynchronizations {
   /// A part of the open synchronizations.
   public struct Page: Sendable, Equatable {

@@ -2,7 +2,7 @@ public import Domain
 public import EventLoop
 public import Redis
 
-/// The synchronizations under way, in Redis, and for a while those that were finalized.
+/// The synchronizations under way, in Redis, and for a while the finalized ones.
 ///
 /// Every method throws `RedisError`.
 @LoopActor

@@ -20,7 +20,7 @@ enum DeclareCommand {
       let connection = try await AMQPConnection.open(AMQPEndpoint(settings.rabbitmq), name: "countersign declare")
       let channel = try await connection.openChannel()
       let topology = Topology(settings)
-      if try await !topology.declare(on: channel).isEmpty { say("making the queues of the dead anew …") }
+      if try await !topology.declare(on: channel).isEmpty { say("declaring the dead queues again …") }
       try await topology.renewDeadQueues(over: connection) { say($0) }
       for name in settings.events.subscribers { try await topology.declareEvents(for: name, on: channel) }
       await connection.close()

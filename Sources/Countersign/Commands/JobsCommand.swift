@@ -53,7 +53,7 @@ struct JobsCommand {
   private func answer(_ postgres: PostgresClient?) async -> Int32 {
     let now = unixMilliseconds()
     var filter = options.filter
-    // Jobs keep coming. A person who says `retry` means those that are there.
+    // Jobs keep coming. A person who says `retry` means the jobs that are there now.
     if options.action == .retry { filter.registeredUntil = now }
     do {
       if let postgres { try await SchemaCheck(postgres).pass(within: .seconds(30)) }

@@ -21,7 +21,7 @@ struct JobsOptions: Equatable {
   /// Who runs the command, if not the user of the system.
   var operatorName: String?
 
-  /// Reads the arguments; returns those that are not its own, too.
+  /// Reads the arguments; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: JobsOptions, rest: [String]) {
     var (options, rest) = (JobsOptions(), [String]())
     var words = CommandWords(arguments)

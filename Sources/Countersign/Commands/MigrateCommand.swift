@@ -40,7 +40,7 @@ enum MigrateCommand {
       try await Migration(postgres, tell: say).run()
       // After a restore into another server; else there are none.
       let adopted = try await EventFeed(postgres).adoptRestored()
-      if adopted > 0 { say("\(adopted) events of another server stand before all events of this one now") }
+      if adopted > 0 { say("\(adopted) events of another server now come before all events of this server") }
       return 0
     } catch {
       complain(error, by: "migrate")

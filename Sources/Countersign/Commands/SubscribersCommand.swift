@@ -43,7 +43,7 @@ enum SubscribersCommand {
       let description: String
     }
 
-    /// Reads the arguments; returns those that are not its own, too.
+    /// Reads the arguments; returns the others, too.
     static func read(_ arguments: [String]) throws -> (wish: Wish, rest: [String]) {
       var (wish, rest) = (Wish(), [String]())
       var words = arguments[...]

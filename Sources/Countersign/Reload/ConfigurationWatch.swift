@@ -49,7 +49,7 @@ final class ConfigurationWatch {
     self.timer = timer
   }
 
-  /// Looks no more.
+  /// Stops looking.
   func close() {
     timer?.close()
     timer = nil
@@ -96,7 +96,7 @@ final class ConfigurationWatch {
       if reading.isTorn { continue }
       return await use(reading)
     }
-    context.log.info("the configuration changes all the time; looking again later")
+    context.log.info("the configuration keeps changing; reading it again later")
   }
 
   private func use(_ reading: ConfigurationReading) async {
@@ -112,7 +112,7 @@ final class ConfigurationWatch {
       context.use(configuration.settings, configuration.publishers)
       if let keys = new.keys { context.secretKeys = keys }
       if configuration.files.differ(from: present.files, at: configuration.file) {
-        context.log.warning("the configuration file has changed; most of its settings count from the next start on")
+        context.log.warning("the configuration file has changed; most of its settings take effect at the next start")
       }
       configuration.warn(context.log)
       configuration.tellBroken(context.log, after: present.publishers)
@@ -127,7 +127,7 @@ final class ConfigurationWatch {
   }
 
   /// Keeps the old configuration. A mistake stays until somebody changes a file. Anything else may pass by itself: the
-  /// next look tries again, and tells the same cause no more.
+  /// next look tries again, and does not log the same cause again.
   private func refuse(_ error: any Error) {
     isCurrent = false
     refused = (error as? LoadedConfiguration.Refused)?.files
@@ -135,6 +135,6 @@ final class ConfigurationWatch {
     guard cause == nil || cause != told else { return }
     told = cause
     context.configurationReloads.count("refused")
-    context.log.error("configuration not reloaded; the old one stays", ["cause": .failure(error)])
+    context.log.error("configuration not reloaded; still using the old one", ["cause": .failure(error)])
   }
 }

@@ -7,9 +7,9 @@ import Service
 
 /// The reason why a running role does not take a new file of keys. The text names keys by their ids.
 enum KeysInUse: Error, CustomStringConvertible {
-  /// Secrets in the ledger need these keys, which the file has no more.
+  /// Secrets in the ledger need these keys, which the file no longer contains.
   case needed([String])
-  /// The file has these keys no more, and the ledger does not say whether secrets need them.
+  /// The file no longer contains these keys, and the ledger does not say whether secrets need them.
   case unknown([String], cause: any Error)
 
   var description: String {
@@ -21,12 +21,12 @@ enum KeysInUse: Error, CustomStringConvertible {
   }
 
   private static func gone(_ ids: [String]) -> String {
-    "ledger.keysFile has the key \(ids.joined(separator: ", ")) no more"
+    "ledger.keysFile no longer contains the key \(ids.joined(separator: ", "))"
   }
 
   /// Asks the ledger whether secrets need a key that new keys lack. If they lack none, it asks nobody.
   ///
-  /// - Parameter settings: the new ones. The login of the present connections may count no more.
+  /// - Parameter settings: the new ones. The login of the present connections may no longer be valid.
   /// - Throws: ``KeysInUse``.
   @LoopActor
   static func check(

@@ -83,7 +83,7 @@ struct VerifyBatch {
     }
     // 0 is none, and would accept every app.
     guard request.appAppleId == nil || AppAppleId(request.appAppleId) != nil else {
-      return invalid(request.id, "appAppleId is 0, which is no app's id")
+      return invalid(request.id, "appAppleId is 0, which is not an app's id")
     }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
       let environments = request.environment.map { Set([Environment($0)]) }

@@ -48,7 +48,7 @@ struct VerifyOptions {
     file = files.first ?? "-"
   }
 
-  /// The environments that a line of a batch may name: production, sandbox, and those that the options accept.
+  /// The environments that a line of a batch may name: production, sandbox, and whatever the options accept.
   var environmentsOfLines: Set<Environment> { environments.union([.production, .sandbox]) }
 
   /// The question about the data, or about a line of a batch that has no question of its own.

@@ -6,7 +6,7 @@ public struct EventMoment: Sendable, Equatable {
   public var end: Int64
   /// How far the events that were deleted because of their age reach.
   public var floor: EventPosition?
-  /// The greatest position of all events of the publisher, also of those that nobody may read yet.
+  /// The greatest position of all events of the publisher, including events that nobody may read yet.
   public var newest: EventPosition?
   /// The last position that the ledger looked at; `nil` if nothing is behind the cursor.
   public var lookedUpTo: EventPosition?
@@ -55,7 +55,7 @@ public struct EventPage: Sendable, Equatable {
   public let hasMore: Bool
 
   /// - Parameters:
-  ///   - events: those that fit into the page, with their positions.
+  ///   - events: the ones that fit into the page, with their positions.
   ///   - cursor: where the page begins; `nil` for the beginning.
   ///   - window: the most events that the ledger looks at for a page.
   public init(

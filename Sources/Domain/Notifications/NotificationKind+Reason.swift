@@ -1,5 +1,5 @@
 extension NotificationKind {
-  /// Why the purchase changed; `nil` for kinds that are only stored, and for those that this version does not know.
+  /// Why the purchase changed; `nil` for kinds that are only stored or unknown to this version.
   ///
   /// It only names the event. What changed follows from the evidence, whatever Apple calls it.
   public var reason: LifeCycleReason? {

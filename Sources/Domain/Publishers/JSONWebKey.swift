@@ -17,12 +17,12 @@ extension CustomerTokenKey {
   public init(jwk members: [ExactText: JSONValue]) throws(UnusableKey) {
     func text(_ name: String) throws(UnusableKey) -> String? {
       guard let value = members[name.exact] else { return nil }
-      guard case .string(let text) = value else { throw UnusableKey("\(name) is no text") }
+      guard case .string(let text) = value else { throw UnusableKey("\(name) is not a text") }
       return text
     }
     func number(_ name: String) throws(UnusableKey) -> [UInt8] {
       guard let bytes = try text(name).flatMap({ Base64URL.decode($0) }) else {
-        throw UnusableKey("\(name) is no number in base64url")
+        throw UnusableKey("\(name) is not a number in base64url")
       }
       return bytes
     }

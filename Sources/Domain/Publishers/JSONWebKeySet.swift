@@ -23,7 +23,7 @@ public struct JSONWebKeySet: Sendable {
     public var description: String {
       switch self {
       case .tooLong: "it has more than \(mostBytes) bytes"
-      case .notASet: "it is no JSON object with a list \"keys\""
+      case .notASet: "it is not a JSON object with a list \"keys\""
       case .tooManyKeys(let count): "it has \(count) keys, and at most \(mostKeys) are read"
       case .noUsableKey(let reason): "it has no usable key" + (reason.map { "; of the first one, \($0)" } ?? "")
       }
@@ -41,12 +41,12 @@ public struct JSONWebKeySet: Sendable {
     var skipped: [(place: Int, reason: UnusableKey)] = []
     for (place, element) in elements.enumerated() {
       do throws(UnusableKey) {
-        guard case .object(let members) = element else { throw UnusableKey("it is no object") }
+        guard case .object(let members) = element else { throw UnusableKey("it is not an object") }
         let key = try CustomerTokenKey(jwk: members)
         let isRepeated = keys.contains {
           $0.id != nil && $0.id?.exact == key.id?.exact && $0.key.algorithm.exact == key.key.algorithm.exact
         }
-        if isRepeated { throw UnusableKey("kid stands twice") }
+        if isRepeated { throw UnusableKey("kid appears twice") }
         keys.append(key)
       } catch {
         skipped.append((place, error))

@@ -23,7 +23,7 @@ public struct KeySetCache: Sendable {
 
   /// The server says how long a set is fresh, between these bounds.
   public static let freshness: ClosedRange<Duration> = .seconds(300)...(.seconds(86_400))
-  /// How long the gateway uses a set that is fresh no more, while it cannot get a new one.
+  /// How long the gateway uses a set that is no longer fresh, while it cannot get a new one.
   public static let staleness: Duration = .seconds(86_400)
   /// How often unknown keys lead to a fetch.
   public static let askingInterval: Duration = .seconds(60)
@@ -101,6 +101,6 @@ public struct KeySetCache: Sendable {
   /// The time since the keys were fetched, or since the gateway wants them.
   public func age(at now: ContinuousClock.Instant) -> Duration { now - (fetchedAt ?? begun) }
 
-  /// The time since the keys are fresh no more; zero for fresh ones.
+  /// The time since the keys stopped being fresh; zero for fresh ones.
   public func overdue(at now: ContinuousClock.Instant) -> Duration { max(.zero, now - freshUntil) }
 }

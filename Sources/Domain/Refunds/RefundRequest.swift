@@ -74,7 +74,7 @@ public struct RefundRequest: Sendable, Equatable {
   public var attempts: Int
   /// Why the last call did not succeed.
   public var lastError: String?
-  /// When a worker must look next, in milliseconds since 1970; `nil` if nothing is to be done.
+  /// When a worker must look next, in milliseconds since 1970; `nil` if there is nothing to do.
   public var dueAt: Int64?
   /// When it came to its end, in milliseconds since 1970: for a decision of Apple's, when Apple signed it.
   public var endedAt: Int64?

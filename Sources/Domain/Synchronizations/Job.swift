@@ -165,7 +165,7 @@ public struct Job: Sendable, Equatable {
     if !(isUnclaimed && door != nil), !customerId.isValid {
       return "customerId is not 1 to \(CustomerId.longest) bytes"
     }
-    if !registeredAt.isTime { return "registeredAt is no time from 1970 to 9999" }
+    if !registeredAt.isTime { return "registeredAt is not a time from 1970 to 9999" }
     return nil
   }
 

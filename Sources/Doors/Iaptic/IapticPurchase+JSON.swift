@@ -25,7 +25,7 @@ extension IapticPurchase {
     JSONWriter.object(lastOfEachProduct(purchases).map { (prefixed($0.productId), $0.encoded) })
   }
 
-  /// Returns the purchases that fit into an event: those that run before those that are over, the later ones first.
+  /// Returns the purchases that fit into an event: running ones before ended ones, the later ones first.
   ///
   /// - Parameters:
   ///   - first: the product that the event is about, which is always there.

@@ -26,7 +26,7 @@ extension MbaasyAuthentication {
     let found = publishers.holder(ofHash: SHA256.hash(Array(words[1].utf8)), at: .mbaasy, now: now)
     if case .broken = found { throw .brokenPublisher }
     guard let holder = found.found, let door = holder.publisher.doors.mbaasy
-    else { throw .unauthorized("is no app's client token") }
+    else { throw .unauthorized("is not an app's client token") }
     (publisher, self.door, bundleId) = (holder.publisher, door, BundleId(holder.holder))
   }
 }

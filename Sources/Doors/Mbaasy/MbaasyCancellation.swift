@@ -38,7 +38,7 @@ struct MbaasyCancellation: Sendable, Equatable {
     case 1: .user  // turned the renewal off
     case 2: .marketplace  // could not charge
     case 3: .user  // did not agree to a higher price
-    case 4: .publisher  // sells the product no more
+    case 4: .publisher  // no longer sells the product
     default: .unknown
     }
   }

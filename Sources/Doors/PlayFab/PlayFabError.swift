@@ -68,7 +68,7 @@ struct PlayFabError: Error, Equatable {
     "ReceiptDoesNotContainInAppItems", 1096, "The receipt has no purchases.")
   static let multipleInAppItems = PlayFabError(
     "ReceiptContainsMultipleInAppItems", 1097,
-    "The receipt has several purchases that are nobody's yet, and the request does not tell which one it means. "
+    "The receipt has several purchases that no customer owns, and the request does not say which one it means. "
       + "RestoreIOSPurchases takes them all.")
   static func invalidBundleID(_ message: String) -> PlayFabError { PlayFabError("InvalidBundleID", 1098, message) }
   static func noMatchingCatalogItem(_ version: String?) -> PlayFabError {

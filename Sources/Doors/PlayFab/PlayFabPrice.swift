@@ -20,7 +20,7 @@ struct PlayFabPrice: Equatable {
   /// - Throws: `InvalidCurrencyCode` for a currency that cannot be right, `InvalidParams` for such an amount.
   func check(catalog: Offer.Price?, apple: PlayFabApplePrice?, quantity: Int64) throws(PlayFabError) {
     if let currency, !Currency.isKnown(currency) {
-      throw .invalidCurrencyCode("CurrencyCode: \(currency.prefix(100)) is no code of ISO 4217.")
+      throw .invalidCurrencyCode("CurrencyCode: \(currency.prefix(100)) is not a code of ISO 4217.")
     }
     let catalogs = catalog.flatMap { isIn($0.currency) ? $0 : nil }
     let apples = apple.flatMap { isIn($0.currency) ? $0 : nil }

@@ -72,7 +72,7 @@ private enum PlayFabBody {
       guard let member = context.codingPath.first?.stringValue else { throw .invalidJSON("Expected a JSON object.") }
       throw .invalidParams(member, "The field has another type than \(expected[member] ?? "the API expects").")
     } catch {
-      throw .invalidJSON("The body is no JSON: \(error)")
+      throw .invalidJSON("The body is not JSON: \(error)")
     }
   }
 

@@ -34,7 +34,7 @@ enum PlayFabVerdict: Equatable {
         self = .refused(.noMatchingCatalogItem(catalog.version))
       } else {
         // The commit of another change came in between.
-        self = .over("The purchase gives nothing any more.")
+        self = .over("The purchase no longer gives anything.")
       }
     }
   }

@@ -55,8 +55,8 @@ package struct Authenticator {
     case .broken: throw .brokenPublisher
     case .unknown:
       throw .invalidCredential(
-        "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokens or tokenHashes, "
-          + "without spaces or a line's end.")
+        "X-Publisher-Token: is not a publisher's token. Send the text whose SHA-256 is in the publisher's tokens or "
+          + "tokenHashes, without spaces or a line break.")
     }
   }
 
@@ -73,19 +73,20 @@ package struct Authenticator {
       let claims: TokenClaims = decoded(parts[1], .tokenClaims), let signature = Base64URL.decode(parts[2])
     else {
       throw .invalidCredential(
-        "The customer's token is no JWT: expected three parts in base64url, at most \(Self.longestToken) bytes in all.")
+        "The customer's token is not a JWT: expected three parts in base64url, at most \(Self.longestToken) bytes in all."
+      )
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
-    // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
-    // existing or not. Only while a key set is being fetched, or while the publisher's file has a mistake, a 503 tells
-    // of it.
+    guard header.crit == nil else { throw CustomerTokenRefusal.critical.problem }
     let publisher: Publisher
     switch claims.publisher(of: publishers, now: milliseconds) {
     case .found(let found): publisher = found
     case .broken: throw .brokenPublisher
-    case .unknown: throw Self.notSigned
+    case .unknown:
+      let refusal: CustomerTokenRefusal = claims.namesPublisher ? .unknownPublisher : .unnamedPublisher
+      throw refusal.problem
     }
-    guard let policy = publisher.customerTokens, header.crit == nil else { throw Self.notSigned }
+    guard let policy = publisher.customerTokens else { throw CustomerTokenRefusal.unknownPublisher.problem }
     let fetched = policy.keySet.flatMap { _ in keySets[publisher.id]?.keys }
     let keys = policy.keys + (fetched ?? [])
     let signed = Array("\(parts[0]).\(parts[1])".utf8)
@@ -93,24 +94,23 @@ package struct Authenticator {
     let found =
       policy.keys.key(id: header.kid, algorithm: header.alg).flatMap { header.kid == nil || $0.id != nil ? $0 : nil }
       ?? keys.key(id: header.kid, algorithm: header.alg)
-    guard let key = found, key.key.isValidSignature(signature, for: signed)
-    else { throw notSigned(header, keys, policy, isKnown: fetched != nil, publisher.id) }
+    guard let key = found, key.key.isValidSignature(signature, for: signed) else {
+      let refusal = CustomerTokenRefusal(algorithm: header.alg, keyId: header.kid, keys: keys, found: found)
+      throw answer(refusal, header, keys, policy, isKnown: fetched != nil, publisher.id)
+    }
     return Caller(publisher: publisher, customerId: try claims.customer(policy, now: now))
   }
 
-  /// The refusal of a token that no known key has signed. A key that is still to be fetched may have signed it.
-  private func notSigned(
-    _ header: Header, _ keys: [CustomerTokenKey], _ policy: Publisher.CustomerTokenPolicy, isKnown: Bool, _ id: Int64
+  /// The answer to a token that no known key has signed. A key that the gateway has not fetched yet may have signed it.
+  private func answer(
+    _ refusal: CustomerTokenRefusal, _ header: Header, _ keys: [CustomerTokenKey],
+    _ policy: Publisher.CustomerTokenPolicy, isKnown: Bool, _ id: Int64
   ) -> Problem {
-    guard policy.keySet != nil else { return Self.notSigned }
-    if let name = header.kid, keys.has(id: name) { return Self.notSigned }
+    guard policy.keySet != nil else { return refusal.problem }
+    if let name = header.kid, keys.has(id: name) { return refusal.problem }
     // Without any keys, nobody knows whether the token is good.
-    return asksForKey(id) || !isKnown ? .keysNotKnown : Self.notSigned
+    return asksForKey(id) || !isKnown ? .keysNotKnown : refusal.problem
   }
-
-  private static let notSigned = Problem.invalidCredential(
-    "The customer's token is not signed by the publisher in its claim publisherId (or iss), with a key and the algorithm "
-      + "that are configured in the publisher's customerTokens.")
 
   private func decoded<Value: Decodable>(_ part: Substring, _ limits: JSONLimits) -> Value? {
     Base64URL.decode(part).flatMap { try? JSONText($0, limits: limits).decoded(as: Value.self) }
@@ -119,7 +119,7 @@ package struct Authenticator {
   /// The most bytes of a customer's token.
   package static let longestToken = 8192
 
-  /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
+  /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable {
     let alg: String
     let kid: String?

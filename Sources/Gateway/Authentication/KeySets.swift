@@ -55,7 +55,7 @@ final class KeySets: RoleService {
 
   func stop(within grace: Duration) async {
     await looks.stop(within: grace)
-    // So the ends of these fetches count for nothing.
+    // So the ends of these fetches are ignored.
     addresses = [:]
     for task in running.values { task.cancel() }
   }

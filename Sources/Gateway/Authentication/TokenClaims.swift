@@ -17,6 +17,9 @@ struct TokenClaims: Decodable {
     return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.texts ?? [], now: now)
   }
 
+  /// Whether a claim names a publisher, rightly or wrongly.
+  var namesPublisher: Bool { claims["publisherId"] != nil || claims["iss"] != nil }
+
   /// Checks the claims of a token whose signature is right.
   ///
   /// - Parameter now: seconds since 1970.
@@ -24,10 +27,10 @@ struct TokenClaims: Decodable {
   /// - Throws: ``Problem``: 401 with the name of the wrong claim.
   func customer(_ policy: Publisher.CustomerTokenPolicy, now: Int64) throws(Problem) -> CustomerId {
     guard let expiry = claims["exp"]?.date else {
-      throw .invalidCredential("exp: the customer's token must say when it ends, in seconds since 1970.")
+      throw .invalidCredential("exp: the customer's token must say when it expires, in seconds since 1970.")
     }
     guard now - policy.leeway < expiry else {
-      throw .invalidCredential("exp: the customer's token ended at \(expiry), and now is \(now); send a new one.")
+      throw .invalidCredential("exp: the customer's token expired at \(expiry), and now is \(now); send a new one.")
     }
     if let start = claims["nbf"], (start.date ?? .max) > now + policy.leeway {
       throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
@@ -56,11 +59,11 @@ struct TokenClaims: Decodable {
     }
     // From the future, a token could be issued for longer than it may live.
     guard issued <= now + leeway else {
-      throw .invalidCredential("iat: the customer's token is issued in the future; now is \(now).")
+      throw .invalidCredential("iat: the customer's token was issued in the future; now is \(now).")
     }
     let (lifetime, isTooLong) = expiry.subtractingReportingOverflow(issued)
     guard !isTooLong, lifetime <= longest else {
-      throw .invalidCredential("exp: the customer's token lives longer than \(longest) seconds from iat on.")
+      throw .invalidCredential("exp: the customer's token is valid for more than \(longest) seconds after iat.")
     }
   }
 

@@ -65,7 +65,8 @@ struct CustomerAPI {
     do {
       try await copies.noteRegistered(publisher.id, id)
     } catch {
-      context.log.warning("customer has no copy", ["publisherId": .int(publisher.id), "cause": .failure(error)])
+      context.log.warning(
+        "a customer's copy was not stored", ["publisherId": .int(publisher.id), "cause": .failure(error)])
     }
   }
 

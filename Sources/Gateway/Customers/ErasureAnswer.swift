@@ -59,7 +59,7 @@ struct ErasureAnswer: Encodable, Equatable {
       kept.append(
         Kept(
           what: "requests for refunds and their answers, without the customer",
-          why: "They show what Apple was told. An answer that rests on the customer's consent is not sent any more."))
+          why: "They show what Apple was told. An answer that rests on the customer's consent is no longer sent."))
     }
     if erasure.undeliveredEvents > 0 {
       kept.append(

@@ -50,7 +50,7 @@ struct EvidenceShare {
     parties[party, default: EvidenceShare()].add(added, waiting: id, path.dropFirst())
   }
 
-  /// Gives back what a text has taken that waits no more.
+  /// Gives back what a text has taken that no longer waits.
   mutating func remove(_ removed: Load, _ path: ArraySlice<Party>) {
     load.texts -= removed.texts
     load.bytes -= removed.bytes

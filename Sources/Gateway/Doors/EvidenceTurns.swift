@@ -7,7 +7,7 @@ import HTTPServer
 /// is in every copy of an app. A receipt of another publisher comes along, and is read next but one.
 ///
 /// The line has an end, in texts and in bytes, and so has the part of each of them. Whoever needs more than such a
-/// limit leaves takes it from whoever holds most of this very part: its newest text waits no more. So one who holds
+/// limit leaves takes it from whoever holds most of this very part: its newest text no longer waits. So one who holds
 /// little always gets in, and one who holds most is refused.
 struct EvidenceTurns {
   /// Whose a text is.

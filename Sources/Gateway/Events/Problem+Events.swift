@@ -7,7 +7,7 @@ extension Problem {
     case .deleted:
       gone(
         "EVT0001",
-        "Events behind this cursor were deleted (notifier.logRetentionSeconds). Begin without after, and read from the "
+        "Events after this cursor were deleted (notifier.logRetentionSeconds). Begin without after, and read from the "
           + "API again what you keep.")
     case .otherHistory:
       gone(
@@ -20,6 +20,6 @@ extension Problem {
   }
 
   private static func gone(_ code: String, _ detail: String) -> Problem {
-    Problem(410, code, "The cursor cannot be used any more", detail: detail)
+    Problem(410, code, "The cursor can no longer be used", detail: detail)
   }
 }

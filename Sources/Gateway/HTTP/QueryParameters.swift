@@ -15,7 +15,7 @@ func queryNumber(
   return number
 }
 
-/// Refuses parameters of the query that are not known, and those that are there twice.
+/// Refuses unknown and repeated parameters of the query.
 ///
 /// - Throws: ``Problem``: 400 REQ0002.
 func requireOnly(_ known: [String], _ request: HTTPServerRequest) throws(Problem) {

@@ -35,7 +35,7 @@ extension Problem {
     case .problems(let count):
       self = Problem(
         409, "IMP0004", "The file has rows that cannot work",
-        detail: "\(count) rows cannot work. Mend the file and upload it into a new import, or start with "
+        detail: "\(count) rows cannot work. Correct the file and upload it into a new import, or start with "
           + #"{"skipProblems": true} to leave them out."#)
     }
   }

@@ -188,7 +188,7 @@ final class NotificationIntake {
   }
 
   /// Tells a worker, and the notifiers if the notification is passed on. If a message is lost, a sweep finds in the
-  /// ledger what is to be done.
+  /// ledger what to do.
   private func wake(_ row: KeptNotification) {
     guard publisher.isReady else { return }
     let messages =
@@ -234,7 +234,7 @@ final class NotificationIntake {
     _ sealed: SealedNotificationV1, of publisher: Publisher, _ request: HTTPServerRequest
   ) async throws(Problem) -> HTTPServerResponse {
     guard publisher.notifications.sharedSecretHashes.contains(where: { sealed.hasPassword(sha256: $0) }) else {
-      throw refuse(.notSigned, "The password is none of the publisher's shared secrets.", request)
+      throw refuse(.notSigned, "The password is not one of the publisher's shared secrets.", request)
     }
     let read = try await reading(request.body.count) { Result { () throws(Rejection) in try sealed.hint() } }
     let hint: NotificationV1

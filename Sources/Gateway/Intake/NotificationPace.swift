@@ -10,7 +10,7 @@ import HTTPServer
 ///
 /// No notification is lost that the gateway would have taken. Above the pace one post a second is read all the same:
 /// what is Apple's and new makes up for a refused one. Apple posts again after every answer but 200: after 1, 12, 24,
-/// 48 and 72 hours. And a worker reads Apple's Notification History for those that did not arrive.
+/// 48 and 72 hours. And a worker reads Apple's Notification History for missing ones.
 struct NotificationPace {
   /// Who posts, and where.
   struct Source: Hashable {

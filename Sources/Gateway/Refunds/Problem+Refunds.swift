@@ -7,7 +7,7 @@ extension Problem {
     case .isSending: self = .conflict("Another answer is on its way to Apple; GET shows it.")
     case .isAnswered: self = .conflict("Apple has another answer already; GET shows it.")
     case .isDecided: self = .conflict("Apple has decided about the refund already.")
-    case .isLate: self = .conflict("The deadline has passed. Apple takes answers for twelve hours.")
+    case .isLate: self = .conflict("The deadline has passed. Apple accepts answers for twelve hours.")
     }
   }
 
@@ -15,7 +15,7 @@ extension Problem {
   init(_ defect: ConsumptionAnswer.Defect) {
     switch defect {
     case .percentageOfSubscription:
-      self = .invalidBody("consumptionPercentage: Apple takes none for an auto-renewable subscription; leave it out")
+      self = .invalidBody("consumptionPercentage: Apple accepts none for an auto-renewable subscription; leave it out")
     case .percentageOfUndelivered:
       self = .invalidBody("consumptionPercentage: expected 0 for something that was not delivered")
     case .proratedWithoutPercentage:

@@ -66,7 +66,7 @@ struct RefundAPI {
   private static func id(_ call: Call) throws(Problem) -> RefundRequestId {
     let id = RefundRequestId(call[.refundRequestId])
     guard RefundRequestId.isValid(id.text) else {
-      throw .invalidPath("refundRequestId: expected the id of a refund request, as the event refundRequested tells it")
+      throw .invalidPath("refundRequestId: expected the id of a refund request, as in the event refundRequested")
     }
     return id
   }

@@ -21,7 +21,7 @@ func requestedWish(_ request: HTTPServerRequest) throws(Problem) -> RefundReques
   }
   let body = try BodyReader(value, knows: refundAnswerMembers, naming: refundAnswerMembers + ["answer"])
   guard try body.flag("customerConsented") == true else {
-    throw body.problem("customerConsented", "expected true; Apple takes no answer without the customer's consent")
+    throw body.problem("customerConsented", "expected true; Apple accepts no answer without the customer's consent")
   }
   guard let isSampleProvided = try body.flag("sampleContentProvided") else {
     throw body.problem("sampleContentProvided", "is missing")

@@ -97,7 +97,7 @@ struct WebhookAPI {
       do {
         try await pacing.forget(publisher: publisher.id, endpoint: id)
       } catch {
-        context.log.warning("limits of a deleted endpoint stay", fields(id))
+        context.log.warning("limits of a deleted endpoint could not be deleted", fields(id))
       }
     }
   }

@@ -53,7 +53,7 @@ public struct RecordedWebhooks: Sendable {
         } catch {
           problems.append(
             ImportProblem(
-              line: lines.number, "is no webhook body of this preset", "write one body a line, as it was posted"))
+              line: lines.number, "is not a webhook body of this preset", "write one body a line, as it was posted"))
         }
       }
     } catch {

@@ -134,7 +134,7 @@ public enum WebhookPreset: String, Sendable, CaseIterable {
   private func date(_ text: String?) throws -> Int64? {
     guard let text else { return nil }
     guard let time = ImportTime.milliseconds(text) else {
-      throw RecordedWebhooks.Unusable(cause: "has a time that is none")
+      throw RecordedWebhooks.Unusable(cause: "has a time that cannot be read")
     }
     return time
   }

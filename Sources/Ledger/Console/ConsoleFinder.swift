@@ -17,7 +17,7 @@ public struct ConsoleFinder {
   ///
   /// - Parameters:
   ///   - publishers: nothing of another publisher is found.
-  ///   - kinds: those that the text may be.
+  ///   - kinds: what the text may be.
   public func find(
     _ text: String, among publishers: [Int64], _ kinds: [ConsoleHit.Kind]
   ) async throws -> [ConsoleHit] {

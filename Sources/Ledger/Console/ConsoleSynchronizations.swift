@@ -2,7 +2,7 @@ public import Domain
 public import EventLoop
 public import Postgres
 
-/// Reads synchronizations, for the console: those that wait in the ledger, and all that have one id.
+/// Reads synchronizations, for the console: the waiting ones in the ledger, and all with one id.
 ///
 /// Every method throws `PostgresError`.
 @LoopActor
@@ -13,7 +13,7 @@ public struct ConsoleSynchronizations {
   /// Creates a reader over a client.
   public init(_ postgres: PostgresClient, doors: DoorCatalog) { (self.postgres, self.doors) = (postgres, doors) }
 
-  /// Reads a page of those that wait in the ledger, the next to run first. The number of a place is the time of the
+  /// Reads a page of the waiting ones in the ledger, the next to run first. The number of a place is the time of the
   /// next run in microseconds.
   ///
   /// A page with few rows, or none, may have a next one: those behind the ones that it has looked at.

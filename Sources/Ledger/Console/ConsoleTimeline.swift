@@ -180,7 +180,7 @@ extension PostgresStatement {
         original_transaction_id AS about, CASE WHEN ended_at IS NULL THEN 'owns it' ELSE 'over' END AS outcome
       FROM ownerships WHERE publisher_id = $1 AND customer_id = $2
       UNION ALL
-      SELECT ended_at, NULL, 'end of ownership', subscription_id::text, original_transaction_id, 'owns it no more'
+      SELECT ended_at, NULL, 'end of ownership', subscription_id::text, original_transaction_id, 'no longer owns it'
       FROM ownerships WHERE publisher_id = $1 AND customer_id = $2 AND ended_at IS NOT NULL) AS periods
     ORDER BY at DESC LIMIT $3
     """)

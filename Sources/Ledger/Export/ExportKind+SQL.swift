@@ -7,7 +7,7 @@ struct ExportRange {
   var after: [String]?
   /// Only those up to it; `nil` for all.
   var through: [String]?
-  /// Only those that have changed since this transaction of PostgreSQL's.
+  /// Only rows that have changed since this transaction of PostgreSQL.
   var changedSince: Int64?
 }
 
@@ -70,11 +70,11 @@ extension ExportKind {
   }
 
   private func parts(_ key: [String]) throws -> [PostgresParameter] {
-    guard key.count == keyColumns.count else { throw ExportRefused("\(key) is no key of a line \(rawValue)") }
+    guard key.count == keyColumns.count else { throw ExportRefused("\(key) is not a key of a line \(rawValue)") }
     let unused: [PostgresParameter] = keyColumns.count == 1 ? [isNumbered ? .int64(0) : .text("")] : []
     return try key.map { part in
       guard isNumbered else { return .text(part) }
-      guard let number = Self.number(part) else { throw ExportRefused("\(key) is no key of a line \(rawValue)") }
+      guard let number = Self.number(part) else { throw ExportRefused("\(key) is not a key of a line \(rawValue)") }
       return .int64(number)
     } + unused
   }

@@ -59,9 +59,9 @@ public struct ExportedSoFar: Sendable, Equatable {
   /// - Throws: ``Unusable``.
   public mutating func take(_ line: [UInt8]) throws {
     number += 1
-    guard let word = Self.kind(of: line) else { throw refused("is no line of an export") }
+    guard let word = Self.kind(of: line) else { throw refused("is not a line of an export") }
     guard number > 1 else { return try begin(line, word) }
-    guard !isWhole else { throw refused("stands behind the end") }
+    guard !isWhole else { throw refused("comes after the end") }
     if let kind = ExportKind(rawValue: word) {
       counts[kind, default: 0] += 1
       // What has changed since is written again out of the order.

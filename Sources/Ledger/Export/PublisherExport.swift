@@ -60,7 +60,7 @@ public struct PublisherExport {
     _ = try await postgres.run(AuditEntry.insert([entry]))
   }
 
-  /// Writes the lines, or those that are missing.
+  /// Writes the lines, or the missing ones.
   ///
   /// - Parameter soFar: what is written already.
   /// - Returns: how many lines of each kind there are, with those before.
@@ -69,7 +69,7 @@ public struct PublisherExport {
     try await postgres.transaction { transaction in
       _ = try await transaction.query(PostgresQuery(.oneMoment))
       let row = try await transaction.query(PostgresQuery(.exportMoment)).first
-      guard let row else { throw ExportRefused("the ledger tells no moment") }
+      guard let row else { throw ExportRefused("the ledger names no moment") }
       let moment = ExportMoment(
         snapshot: try row.int64("snapshot") ?? 0, history: try row.text("history") ?? "",
         at: rfc3339(milliseconds: try row.time("at") ?? 0))

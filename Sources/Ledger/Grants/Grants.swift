@@ -157,7 +157,7 @@ public struct Grants {
     public init(createdAt: Int64, id: GrantId) { (self.createdAt, self.id) = (createdAt, id) }
   }
 
-  /// Reads a page of a customer's grants, the newest first, also those that are over.
+  /// Reads a page of a customer's grants, the newest first, including ended ones.
   ///
   /// - Parameter place: where the page before it ended; `nil` for the first page.
   public func list(_ customer: CustomerKey, after place: Place? = nil, limit: Int) async throws -> [Grant] {

@@ -4,7 +4,7 @@ public import Import
 public import Postgres
 
 /// What workers do with imports over HTTP. A run has a lease: the column `due_at` of its row. Nobody else takes the row
-/// until then, and whoever takes it afterwards writes another name into `worker`. So the first run can write no more.
+/// until then, and whoever takes it afterwards writes another name into `worker`. So the first run can no longer write.
 ///
 /// Every method throws `PostgresError`.
 @LoopActor

@@ -52,7 +52,7 @@ enum NotificationRow {
         WHERE s.last_received_at IS NULL OR s.last_received_at < excluded.last_received_at - interval '1 second')
     """
 
-  /// As ``insert``, and owes those that are new to the URLs that get them, too.
+  /// As ``insert``, and owes the new ones to the URLs that get them, too.
   static let insertForwarded = PostgresStatement(
     "insert forwarded notifications",
     """

@@ -10,7 +10,7 @@ extension NotificationStore {
     public var publishers: [Int64]?
     public var app: BundleId?
     public var uuid: NotificationUUID?
-    /// Only those that were put aside at this time or before, in milliseconds since 1970.
+    /// Only the ones put aside at this time or before, in milliseconds since 1970.
     public var until: Int64?
     public var limit: Int
 

@@ -25,7 +25,7 @@ public final class NotificationStore {
 
   /// Keeps notifications; returns after the commit. One that the ledger has stays as it is.
   ///
-  /// - Returns: those that are new.
+  /// - Returns: the new ones.
   /// - Throws: `PostgresError`, and then nobody knows whether they are kept.
   public func keep(_ rows: [KeptNotification]) async throws -> Kept {
     guard !rows.isEmpty else { return [] }
@@ -136,7 +136,7 @@ public final class NotificationStore {
   /// - Parameters:
   ///   - reasons: why each is put aside, for a person, by its UUID.
   ///   - publisherIds: the publishers whose copies are meant.
-  /// - Returns: those that were open.
+  /// - Returns: the ones that were open.
   /// - Throws: `PostgresError`.
   public func putAside(
     _ reasons: [NotificationUUID: String], of publisherIds: [Int64]

@@ -1,7 +1,7 @@
 /// Decides when changed rules of a publisher count.
 ///
 /// When a publisher's file changes, the workers of a fleet read it at different moments. Until all have, some of them
-/// differ from the ledger although nothing is to be done. So a difference counts when a worker sees it twice in a row:
+/// differ from the ledger although there is nothing to do. So a difference counts when a worker sees it twice in a row:
 /// by then it would have read the new file itself.
 struct RulesWatch {
   private struct Difference: Equatable {

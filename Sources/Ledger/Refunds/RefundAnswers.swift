@@ -35,7 +35,7 @@ public struct RefundAnswers {
   /// Reads a page of a publisher's requests, by their deadlines.
   ///
   /// - Parameters:
-  ///   - state: of the requests; `nil` for those that are pending.
+  ///   - state: of the requests; `nil` for pending ones.
   ///   - place: where the page before it ended; `nil` for the first page.
   public func requests(
     of publisherId: Int64, in state: RefundRequest.State? = nil, after place: Place? = nil, limit: Int

@@ -13,7 +13,7 @@ public struct RefundRequests {
   /// Creates the requests of a ledger.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
-  /// Takes due requests, of each publisher those that wait longest.
+  /// Takes due requests; of each publisher, the ones that have waited longest.
   ///
   /// - Parameters:
   ///   - shares: the publishers, in the order in which they get their turn.

@@ -74,7 +74,7 @@ public struct OwedEvents {
     ])
   }
 
-  /// Takes events that a subscriber misses, those that are due first. For ``lease`` nobody else gets them.
+  /// Takes events that a subscriber misses, in the order in which they are due. For ``lease`` nobody else gets them.
   ///
   /// - Throws: `PostgresError`.
   public func take(for subscriber: String, limit: Int) async throws -> [Owed] {

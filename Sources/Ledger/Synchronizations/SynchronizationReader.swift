@@ -3,7 +3,7 @@ public import EventLoop
 import Formats
 public import Postgres
 
-/// Reads synchronizations of the ledger: the finalized ones, and those that wait for long.
+/// Reads synchronizations of the ledger: the finalized ones, and the ones that have waited for long.
 ///
 /// Every method throws `PostgresError`.
 @LoopActor

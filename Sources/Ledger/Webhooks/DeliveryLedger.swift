@@ -29,7 +29,7 @@ public final class DeliveryLedger {
   /// Whether the ledger answers.
   public var isReady: Bool { postgres.isReady }
 
-  /// Asks what is to be done about a delivery. One trip asks for all deliveries of a turn of the loop.
+  /// Asks what to do about a delivery. One trip asks for all deliveries of a turn of the loop.
   public func state(of delivery: Delivery, at endpoint: WebhookEndpoint) async throws -> DeliveryState {
     try await batch.ask(Question(delivery: delivery, endpoint: endpoint))
   }

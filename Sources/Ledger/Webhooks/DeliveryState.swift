@@ -2,7 +2,7 @@ public import Domain
 
 /// What the ledger says about a delivery before an attempt.
 public enum DeliveryState: Sendable, Equatable {
-  /// The attempt is to be made.
+  /// The attempt must be made.
   case open
   /// A notifier made this very attempt and recorded its end. The steps that follow from it may still be missing.
   case made(DeliveryAttempt.Result, nextAt: Int64?)
@@ -81,7 +81,7 @@ public enum DeliveryState: Sendable, Equatable {
 }
 
 extension DeliveryState.Facts {
-  /// Whether a delivery that is to be attempted needs a row first: a later attempt and the sweep rely on it. The sweep
+  /// Whether a delivery needs a row before its attempt: a later attempt and the sweep rely on it. The sweep
   /// cannot read an event that the ledger does not know.
   var lacksRow: Bool { row == nil && !isUnseen && isKnownEvent }
 }

@@ -45,7 +45,7 @@ extension DeadMessage {
     }
   }
 
-  /// The most bytes of a body that is no JSON.
+  /// The most bytes of a body that is not JSON.
   private static let mostText = 64 << 10
   private var text: String { String(decoding: delivery.body.prefix(Self.mostText), as: UTF8.self) }
 

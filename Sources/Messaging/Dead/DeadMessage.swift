@@ -25,7 +25,7 @@ public struct DeadMessage: Sendable {
   public let buriedAt: Int64?
   /// When the job was registered, or the event happened, in milliseconds since 1970.
   public let time: Int64?
-  /// `nil` if it is no JSON object.
+  /// `nil` if it is not a JSON object.
   public let body: JSONValue?
   /// The customers that the body names, each as it is written there.
   public let people: Set<CustomerId>

@@ -110,8 +110,8 @@ final class DeliveryRun {
     return await park(delivery, PutOffCause(cause), DeliveryDelayQueue.postponement(delivery.parks))
   }
 
-  /// Delays an event whose publisher's file has a mistake, until somebody has mended it. These rounds count for
-  /// nothing, so the notifier never gives the event up for that.
+  /// Delays an event whose publisher's file has a mistake, until somebody has mended it. These rounds are
+  /// not counted, so the notifier never gives the event up for that.
   private func putOffBroken(_ delivery: Delivery) async -> Bool {
     await park(delivery, .publisherBroken, DeliveryDelayQueue.mending(delivery.parks))
   }
@@ -212,7 +212,7 @@ final class DeliveryRun {
       return try await dependencies.recorder.record(change)
     } catch {
       context.log.error(
-        "the ledger did not take a record", ["eventId": .string(change.eventId.text), "cause": .failure(error)])
+        "the ledger did not store a record", ["eventId": .string(change.eventId.text), "cause": .failure(error)])
       return nil
     }
   }

@@ -49,7 +49,7 @@ final class DeliveryRuns: RoleService {
 
   func close() { running.close() }
 
-  /// Finishes the runs, and hands back those that take longer.
+  /// Finishes the runs, and hands back the ones that take longer.
   func stop(within grace: Duration) async {
     close()
     await running.finish(within: grace)

@@ -37,7 +37,7 @@ struct DeliverySweep {
         let found = try await overdue(overdueBy)
         result.lost += found.lost
         if found.lost > 0 {
-          log.error("the events of deliveries are kept no longer", ["deliveries": .int(Int64(found.lost))])
+          log.error("the ledger no longer has the events of some deliveries", ["deliveries": .int(Int64(found.lost))])
         }
         for delivery in found.deliveries {
           try await publish(delivery)

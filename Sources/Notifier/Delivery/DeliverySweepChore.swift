@@ -66,7 +66,7 @@ extension DeliverySweep {
           let dead = topology.deadDeliveries
           metrics.deadMessages.set(Double(try await channel.depth(of: dead)), dead)
         } catch {
-          context.log.debug("the queue of the dead could not be counted", ["cause": .failure(error)])
+          context.log.debug("the dead queue could not be counted", ["cause": .failure(error)])
         }
       })
   }

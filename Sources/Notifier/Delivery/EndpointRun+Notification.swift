@@ -11,7 +11,7 @@ extension EndpointRun {
     case event
     /// The body of a notification.
     case posted([UInt8])
-    /// A notification that the ledger does not have any more, or of an environment that the URL gets no more.
+    /// A notification that the ledger no longer has, or of an environment that the URL no longer gets.
     case gone
     /// The ledger is away.
     case unknown
@@ -25,7 +25,7 @@ extension EndpointRun {
     }
     do {
       guard let posted = try await dependencies.notifications.posted(notification) else {
-        log.error("the ledger does not have the notification any more")
+        log.error("the ledger no longer has the notification")
         return .gone
       }
       guard endpoint.getsNotifications(of: posted.environment) else {

@@ -103,7 +103,7 @@ final class EndpointRun {
     switch state {
     case .open, .superseded: return true
     case .made(let result, let nextAt):
-      log.info("made before", ["outcome": .string(result.rawValue)])
+      log.info("attempt already made", ["outcome": .string(result.rawValue)])
       return await follow(result, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip("the endpoint is disabled")
     case .gone:
@@ -132,7 +132,7 @@ final class EndpointRun {
       let (slot, now) = try await dependencies.pacing.take(delivery, at: endpoint, lease: AttemptsUnderWay.lease)
       // A late answer carries an old time.
       if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(now) {
-        log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+        log.warning("the clock was set to Redis' time", ["correctionSeconds": .double(Double(correction) / 1000)])
       }
       return slot == .taken ? .taken : .refused(slot)
     } catch {
@@ -252,7 +252,7 @@ final class EndpointRun {
       let recorded = try await dependencies.recorder.record(DeliveryChange(delivery, at: endpoint.id, look: look, kind))
       return await dependencies.spread(delivery, to: recorded.missed, log) ? recorded : nil
     } catch {
-      log.error("the ledger did not take a record", ["cause": .failure(error)])
+      log.error("the ledger did not store a record", ["cause": .failure(error)])
       return nil
     }
   }

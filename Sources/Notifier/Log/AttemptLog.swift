@@ -4,7 +4,7 @@ import Ledger
 import Observability
 import Service
 
-/// Looks after the partitions of the log of attempts: creates those of the next days, and drops those that are too old.
+/// Looks after the partitions of the log of attempts: creates the ones of the next days, and drops old ones.
 ///
 /// Notifiers need not agree who does it: the ledger gives the log to one of them at a time.
 @LoopActor
@@ -41,10 +41,11 @@ final class AttemptLog: RoleService {
     do {
       guard let done = try await dependencies.keep(), done != (0, 0) else { return }
       dependencies.log.info(
-        "looked after the log of attempts",
+        "created and dropped partitions of the log of attempts",
         ["created": .int(Int64(done.created)), "dropped": .int(Int64(done.dropped))])
     } catch {
-      dependencies.log.warning("the log of attempts could not be looked after", ["cause": .failure(error)])
+      dependencies.log.warning(
+        "partitions of the log of attempts could not be created or dropped", ["cause": .failure(error)])
       turn.fail(at: .now)
     }
   }

@@ -26,7 +26,7 @@ public struct UnfinishedTurn: Sendable, Equatable {
 
 /// Finds the longest piece of work of a turn, by value. Times are nanoseconds of one clock.
 struct TurnMeasure {
-  /// The piece that took longest so far, of those that have ended.
+  /// The piece that took longest so far, among the ended ones.
   private(set) var longest = LoopWork.jobs
   private(set) var longestTime: UInt64 = 0
   private var present = LoopWork.jobs

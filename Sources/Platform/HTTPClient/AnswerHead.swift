@@ -10,7 +10,7 @@ struct AnswerHead {
   /// A transfer coding that the client does not read; `nil` without one.
   ///
   /// libcurl would take `gzip` off again, as often as the field names it, and whether asked for it or not. Some
-  /// kilobytes, packed three times, keep it busy for a minute, during which the loop stands still.
+  /// kilobytes, packed three times, keep it busy for a minute, during which the loop is blocked.
   private(set) var foreignCoding: String?
 
   /// Whether the lines, those of interim answers too, were longer than ``maxBytes``.

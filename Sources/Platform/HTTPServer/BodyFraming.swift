@@ -39,7 +39,7 @@ enum BodyFraming: Equatable {
     guard let text = lengths.first else { return .none }
     guard lengths.count == 1 else { return .ambiguous("there are \(lengths.count) fields Content-Length") }
     // A plus sign, which Swift's own reader takes, is no digit (RFC 9110, section 8.6).
-    guard text.isASCIIDigits() else { return .ambiguous("Content-Length is no number") }
+    guard text.isASCIIDigits() else { return .ambiguous("Content-Length is not a number") }
     return .length(UInt64(text) ?? .max)
   }
 

@@ -35,7 +35,7 @@ struct BodyRoom {
 
   /// What comes of further bytes.
   enum Verdict: Equatable {
-    /// - Parameter cutting: the bodies that give way. Their bytes count no more.
+    /// - Parameter cutting: the bodies that give way. Their bytes no longer count.
     case taken(cutting: [Int])
     case refused(HTTPServer.BodyRefusalCause)
   }

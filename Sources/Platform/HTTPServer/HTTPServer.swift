@@ -17,7 +17,7 @@ public final class HTTPServer {
   /// Answers a request. The server calls it on the loop.
   public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
 
-  /// The server's port; 0 when it listens no more.
+  /// The server's port; 0 when it no longer listens.
   public var port: Int { listener?.port ?? 0 }
 
   let configuration: Configuration

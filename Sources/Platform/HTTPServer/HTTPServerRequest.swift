@@ -52,7 +52,7 @@ public struct HTTPServerRequest: Sendable {
   /// Forgets the body. A handler that has read it and waits for long keeps no memory for it then.
   @LoopActor public func forgetBody() { content?.forget() }
 
-  /// Returns the request with one value of a header field, in place of those that came.
+  /// Returns the request with one value of a header field, in place of the received ones.
   public func replacing(_ name: String, with value: String) -> HTTPServerRequest {
     var request = self
     request.headers.removeAll { isSameField($0.name, name) }

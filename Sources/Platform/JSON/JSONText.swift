@@ -54,6 +54,6 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
   public var description: String {
     if let excess { return "too much JSON: \(excess), at byte \(offset)" }
     return repeatedMember == nil
-      ? "not JSON at byte \(offset)" : "a member stands twice in one object, again at byte \(offset)"
+      ? "not JSON at byte \(offset)" : "a member appears twice in one object, again at byte \(offset)"
   }
 }

@@ -31,7 +31,7 @@ struct BusiestCounts {
     if counted >= Self.window { choose() }
   }
 
-  /// Lets the busiest candidates take the places of those that came least.
+  /// Gives the places of the rarest names to the busiest candidates.
   private mutating func choose() {
     var quiet = counts.keys.sorted { (recent[$0, default: 0], $0) < (recent[$1, default: 0], $1) }[...]
     for (name, count) in candidates.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {

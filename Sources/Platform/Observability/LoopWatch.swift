@@ -63,7 +63,7 @@ public final class LoopWatch {
       guard let turn = EventLoop.process.unfinishedTurn, let lasts = notice.look(at: turn) else { return }
       stalls.count.add(1, ordering: .relaxed)
       log.error(
-        "the loop stands still", ["seconds": .double(lasts.inSeconds), "running": .text(turn.work)])
+        "the loop is blocked", ["seconds": .double(lasts.inSeconds), "running": .text(turn.work)])
     }
   }
 

@@ -10,7 +10,7 @@ struct StallNotice {
   /// Looks at the turn under way.
   ///
   /// - Parameter now: the clock of `UnfinishedTurn`.
-  /// - Returns: how long the turn lasts by now if this is to be told; `nil` otherwise.
+  /// - Returns: how long the turn lasts by now if this must be reported; `nil` otherwise.
   mutating func look(at turn: UnfinishedTurn?, now: UInt64) -> Duration? {
     guard let turn, turn.began != told, now > turn.began else { return nil }
     let lasts = Duration.nanoseconds(Int64(clamping: now - turn.began))

@@ -28,6 +28,19 @@ enum ConnectRefusal {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
   }
 
+  /// Adds what to do if the server takes this user over TLS only, and the connection had none.
+  ///
+  ///     … failed: FATAL:  no pg_hba.conf entry for host "10.0.0.7", user "a", database "b", no encryption (28000)
+  ///
+  /// PostgreSQL 13 and older say `SSL off`.
+  static func explained(_ text: String, caFile: String?) -> String {
+    let wantsTLS = [", no encryption", ", SSL off"].contains(where: text.contains)
+    // The server has refused the user over TLS as well.
+    let refusesTLS = [", SSL encryption", ", SSL on"].contains(where: text.contains)
+    guard caFile == nil, wantsTLS, !refusesTLS else { return text }
+    return "\(text); if the server takes this user only over TLS, set ledger.caFile (it means sslmode=verify-full)"
+  }
+
   /// Whether only a person can mend what a text says: the log-in (class 28), the database (3D000) or the certificate.
   ///
   /// Of several hosts, one that is just starting (57P03), or has no room (class 53), may take the connection soon.

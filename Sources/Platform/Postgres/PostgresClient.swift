@@ -143,7 +143,7 @@ public final class PostgresClient {
     }
   }
 
-  /// The connection with the fewest trips under way, of those that take more.
+  /// The connection with the fewest trips under way, among the ones that take more.
   private func freest() -> PostgresConnection? {
     var freest: PostgresConnection?
     for connection in connections where connection.takesMore {

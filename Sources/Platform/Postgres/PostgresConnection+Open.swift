@@ -16,7 +16,7 @@ extension PostgresConnection {
           do {
             return try await openDirectly(endpoint, server, address: address, newest)
           } catch {
-            causes.append(PoolerCheck.explained(error.cause))
+            causes.append(ConnectRefusal.explained(PoolerCheck.explained(error.cause), caFile: endpoint.caFile))
           }
         }
       } catch let error as ResolutionError {

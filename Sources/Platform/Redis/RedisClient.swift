@@ -15,7 +15,7 @@ public final class RedisClient {
     case lost(any Error, retryIn: Duration)
     /// Redis answers and takes no writes.
     case refusing(RedisError)
-    /// Redis takes writes again.
+    /// Redis accepts writes again.
     case writable
   }
 

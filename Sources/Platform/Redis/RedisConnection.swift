@@ -17,6 +17,8 @@ public final class RedisConnection {
 
   private let socket: StreamSocket
   private let replies: ReplyReader
+  /// Whether Redis has replied to anything yet.
+  private var hasReplied = false
   private var deadline: LoopTimer?
   private var endWaiters: [CheckedContinuation<RedisError, Never>] = []
   /// The commands that wait for a reply. Replies come in order, and `head` is the oldest command.
@@ -71,7 +73,7 @@ public final class RedisConnection {
     self.replies = replies
     socket.start(
       onReceive: { [weak self] in self?.receive($0) }, onRoom: { [weak self] in self?.flush() },
-      onEnd: { [weak self] in self?.end(.connectionLost, $0.operation, $0.cause) })
+      onEnd: { [weak self] in self?.lost($0.operation, $0.cause) })
     let timer = LoopTimer { [weak self] in self?.checkDeadline() }
     timer.start(after: .milliseconds(250), every: .milliseconds(250))
     deadline = timer
@@ -147,11 +149,16 @@ public final class RedisConnection {
       try replies.feed(bytes)
       while failure == nil, let reply = try replies.next() { receive(reply) }
     } catch {
-      end(.connectionLost, "receive", error.cause)
+      lost("receive", error.cause)
     }
   }
 
+  private func lost(_ operation: String, _ cause: String) {
+    end(.connectionLost, operation, hasReplied ? cause : endpoint.explained(cause))
+  }
+
   private func receive(_ reply: RESPValue) {
+    hasReplied = true
     guard head < pending.count else {
       // A Redis that hangs up may say why without having been asked.
       if case .error(let cause) = reply { return end(.connectionLost, "receive", cause) }

@@ -41,6 +41,12 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   /// Host and port, or the sentinels with the primary's name; without the credentials.
   public var description: String { sentinels?.description ?? address.description }
 
+  /// The cause of the end of a connection that never got a reply, with advice: a port for TLS ends a connection without
+  /// TLS, or answers it with bytes that are no reply.
+  func explained(_ cause: String) -> String {
+    tls == nil ? "\(cause); if this port speaks TLS, use rediss:// or rediss+sentinel:// in the URL" : cause
+  }
+
   /// A write that Redis refuses while it takes no writes.
   var probe: [String] { ["SET", probeKey, "1", "PX", "1000"] }
 }

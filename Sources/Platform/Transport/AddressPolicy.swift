@@ -34,7 +34,7 @@ public struct AddressPolicy: Sendable, Equatable {
     "::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2620:4f:8000::/48",
     "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
   ].map { text in
-    guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no block of addresses.") }
+    guard let block = AddressBlock(text) else { preconditionFailure("\(text) is not a block of addresses.") }
     return block
   }
 

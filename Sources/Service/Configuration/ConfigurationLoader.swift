@@ -69,7 +69,7 @@ public struct ConfigurationLoader: Sendable {
       guard let error = error as? JSONSyntaxError else { throw single(path, "", "is not JSON: \(error)") }
       let mistake = JSONMistake(at: error.offset, in: bytes)
       if let key = error.repeatedMember {
-        throw single(path, key, "stands twice in one object, the second time at \(mistake.place)")
+        throw single(path, key, "appears twice in one object, the second time at \(mistake.place)")
       }
       throw single(path, "", "is not JSON: \(error.excess.map { "\($0), at \(mistake.place)" } ?? "\(mistake)")")
     }

@@ -26,7 +26,7 @@ extension LedgerSettings {
   static func keys(_ text: [UInt8]) throws(UnusableKeysFile) -> SealingKeys {
     func unusable(_ problem: String) -> UnusableKeysFile { UnusableKeysFile(description: "the file's " + problem) }
     guard let root: JSONValue = try? JSONText(text, limits: .own).decoded(), case .object(let members) = root else {
-      throw UnusableKeysFile(description: "the file is no JSON object, or has a member twice")
+      throw UnusableKeysFile(description: "the file is not a JSON object, or has a member twice")
     }
     guard members.count == 1, case .array(let elements)? = members["keys"] else {
       throw unusable("only member must be \"keys\", an array of objects")

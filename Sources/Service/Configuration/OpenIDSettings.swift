@@ -86,7 +86,7 @@ public struct OpenIDSettings: Sendable {
 
   /// Reads the client secret as its file has it now, without the line end. It blocks.
   ///
-  /// - Returns: `nil` if the file cannot be read, is no text, or is empty.
+  /// - Returns: `nil` if the file cannot be read, is not a text, or is empty.
   public static func readClientSecret(_ file: String) -> String? { FileBytes.read(file).flatMap(clientSecret) }
 
   static func clientSecret(_ bytes: [UInt8]) -> String? {

@@ -102,7 +102,7 @@ public struct DeadQueueWork {
     guard try await topology.declare(on: connection.openChannel()).contains(queue) else { return }
     throw Refused(
       description: "an earlier version has made \(queue), and RabbitMQ 4 drops a message of it after 20 looks: "
-        + "run countersign declare first, which makes it anew with its messages")
+        + "run countersign declare first, which declares it again and keeps its messages")
   }
 
   private func retries(

@@ -142,7 +142,8 @@ public final class EventOutlet {
       if event.isReduced {
         onReduced(event)
         log.warning(
-          "an event is too long, and tells less", ["eventId": .string(event.id.text), "topic": .string(event.topic)])
+          "an event was shortened because it was too long",
+          ["eventId": .string(event.id.text), "topic": .string(event.topic)])
       }
       guard underWay < Self.most else { continue }
       underWay += 1

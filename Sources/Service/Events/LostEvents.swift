@@ -26,7 +26,7 @@ public final class LostEvents: RoleService {
     guard case .lost = change else { return }
     let events = recent.take()
     guard !events.isEmpty else { return }
-    log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
+    log.info("publishing the last confirmed events again", ["events": .int(Int64(events.count))])
     for event in events { running.start { [self] in await tellAgain(event) } }
   }
 
@@ -36,7 +36,7 @@ public final class LostEvents: RoleService {
       try await broker.publishSurely(EventMessage.message(event, queue: queue(event)))
       recent.add(event)
     } catch {
-      log.error("an event could not be told again", ["eventId": .string(event.id.text), "cause": .failure(error)])
+      log.error("an event could not be published again", ["eventId": .string(event.id.text), "cause": .failure(error)])
     }
   }
 

@@ -42,7 +42,7 @@ extension RoleContext {
   /// Counts the events that nobody is told.
   private func countKept() -> @LoopActor (Event) -> Void {
     let counter = metrics.counter(
-      "countersign_shadow_events_total", "Events that nobody was told, because their publisher is in shadow mode.")
+      "countersign_shadow_events_total", "Events that were not sent, because their publisher is in shadow mode.")
     return { _ in counter.count() }
   }
 

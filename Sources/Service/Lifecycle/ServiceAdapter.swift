@@ -38,7 +38,7 @@ extension ServiceAdapter {
       stop: { _ in await publisher.stop() })
   }
 
-  /// A consumer. Once closed, it takes no more deliveries. The channel stays until the stop, so that the broker takes
+  /// A consumer. A closed consumer takes no more deliveries. The channel stays until the stop, so that the broker takes
   /// the acknowledgements of what runs.
   ///
   /// - Parameter name: that of its line of `/readyz`; `nil` for none.

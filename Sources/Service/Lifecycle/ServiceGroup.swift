@@ -23,7 +23,7 @@ public final class ServiceGroup {
     for service in services where phase == .running { try await service.start() }
   }
 
-  /// Stops all services, also those that have not started. A second call waits for the end of the first.
+  /// Stops all services, even if some have not started. A second call waits for the end of the first.
   ///
   /// - Parameter grace: the time for both rounds. A service whose turn comes after it gives up at once what runs.
   public func stop(within grace: Duration) async {

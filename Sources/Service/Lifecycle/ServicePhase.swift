@@ -1,4 +1,4 @@
-/// Where a service is in its life, by value: it starts once, and after it is closed it starts no more.
+/// Where a service is in its life, by value: it starts once, and does not start again after it is closed.
 public enum ServicePhase: Sendable, Equatable {
   /// It has never started.
   case new

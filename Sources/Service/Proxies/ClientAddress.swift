@@ -5,7 +5,7 @@ public import Transport
 /// The address of the client behind a request: the socket's peer, or the address that a trusted proxy names.
 ///
 /// Any client can send `X-Forwarded-For`. So the field counts only if the socket's peer is a listed proxy, and of its
-/// addresses only those that listed proxies have added.
+/// addresses only what listed proxies have added.
 public enum ClientAddress {
   /// Whether the numeric address of a socket's peer is a listed proxy's.
   public static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {

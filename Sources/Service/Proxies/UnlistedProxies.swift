@@ -28,7 +28,7 @@ public final class UnlistedProxies {
     seen.count()
     guard told.mayTell(peer, at: .now) else { return }
     log.warning(
-      "a request came through a proxy that is not listed, so its clients are one; list it in \(setting)",
+      "a request came through an unlisted proxy, so all its clients share one address; list it in \(setting)",
       ["peer": .string(peer)])
   }
 

@@ -142,7 +142,7 @@ public final class EventSubscribers {
         let (inOutbox, others) = (batch.filter(\.isInOutbox), batch.filter { !$0.isInOutbox })
         try await owed.owe(inOutbox.flatMap(\.missed), others: others.flatMap(\.missed))
       } catch {
-        context.log.ledgerFailure("what subscribers miss could not be noted yet", error)
+        context.log.ledgerFailure("events that subscribers missed could not be noted yet", error)
         debts += batch.filter { !$0.isInOutbox }
         try? await EventLoop.sleep(for: .seconds(1))
       }

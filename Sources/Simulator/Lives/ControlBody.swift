@@ -14,7 +14,7 @@ struct ControlBody {
     }
     guard let text = try? JSONText(bytes), let value = try? text.decoded(as: JSONValue.self),
       case .object(let members) = value
-    else { throw .mistake("the body is no JSON object") }
+    else { throw .mistake("the body is not a JSON object") }
     self.members = members
   }
 
@@ -22,7 +22,7 @@ struct ControlBody {
 
   mutating func text(_ key: String) throws(ControlRefusal) -> String? {
     guard let value = take(key) else { return nil }
-    guard case .string(let text) = value else { throw .mistake("\(key) is no text") }
+    guard case .string(let text) = value else { throw .mistake("\(key) is not a text") }
     return text
   }
 
@@ -35,7 +35,7 @@ struct ControlBody {
   mutating func integer(_ key: String, _ range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64? {
     guard let value = take(key) else { return nil }
     guard case .integer(let number) = value, range.contains(number) else {
-      throw .mistake("\(key) is no whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw .mistake("\(key) is not a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -49,7 +49,7 @@ struct ControlBody {
       default: nil
       }
     guard let number, range.contains(number) else {
-      throw .mistake("\(key) is no number from \(range.lowerBound) to \(range.upperBound)")
+      throw .mistake("\(key) is not a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -64,17 +64,17 @@ struct ControlBody {
   ) throws(ControlRefusal) -> Choice? {
     guard let text = try text(key) else { return nil }
     guard let choice = Choice(rawValue: text) else {
-      throw .mistake("\(key) is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw .mistake("\(key) is not one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return choice
   }
 
   mutating func texts(_ key: String) throws(ControlRefusal) -> [String]? {
     guard let value = take(key) else { return nil }
-    guard case .array(let elements) = value else { throw .mistake("\(key) is no list of texts") }
+    guard case .array(let elements) = value else { throw .mistake("\(key) is not a list of texts") }
     var texts: [String] = []
     for element in elements {
-      guard case .string(let text) = element else { throw .mistake("\(key) is no list of texts") }
+      guard case .string(let text) = element else { throw .mistake("\(key) is not a list of texts") }
       texts.append(text)
     }
     return texts
@@ -82,7 +82,7 @@ struct ControlBody {
 
   mutating func object(_ key: String) throws(ControlRefusal) -> ControlBody? {
     guard let value = take(key) else { return nil }
-    guard case .object(let members) = value else { throw .mistake("\(key) is no object") }
+    guard case .object(let members) = value else { throw .mistake("\(key) is not an object") }
     return ControlBody(members)
   }
 

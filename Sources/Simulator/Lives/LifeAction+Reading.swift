@@ -38,7 +38,7 @@ extension LifeAction {
       self = .increasePrice(
         try body.integer("price", 0...1_000_000_000_000), isAccepted: try body.flag("accepted") ?? false)
     case "redeem-offer": self = .redeem(try body.offer(scale) ?? .trial)
-    default: throw ControlRefusal(status: 404, text: "\(name) is no action")
+    default: throw ControlRefusal(status: 404, text: "\(name) is not an action")
     }
     try body.end()
   }

@@ -27,7 +27,7 @@ extension LifeTerms {
     age = try body.seconds("ageSeconds", 0...86_400_000) ?? 0
     urls = try body.texts("notify")
     if let stranger = urls?.first(where: { !NotificationSettings.isURL($0) }) {
-      throw .mistake("\(stranger) is no URL")
+      throw .mistake("\(stranger) is not a URL")
     }
     isQuiet = try body.flag("quiet") ?? false
     guard kind != .autoRenewable || age / 1000 <= period else {
@@ -61,7 +61,7 @@ extension ControlBody {
     offer.identifier = identifier
     if let discount { offer.discountType = discount.rawValue }
     if let period { offer.period = period }
-    guard scale.period(offer.period) != nil else { throw .mistake("offerPeriod is none such as P1W") }
+    guard scale.period(offer.period) != nil else { throw .mistake("offerPeriod is not a period such as P1W") }
     return offer
   }
 

@@ -12,7 +12,7 @@ struct NotificationSettings: Equatable, Sendable {
   /// Reads the body of a control call. What it does not name is as in the configuration, or without a fault.
   init(_ body: inout ControlBody, usual: NotificationSettings) throws(ControlRefusal) {
     urls = try body.texts("urls") ?? usual.urls
-    if let stranger = urls.first(where: { !Self.isURL($0) }) { throw .mistake("\(stranger) is no URL") }
+    if let stranger = urls.first(where: { !Self.isURL($0) }) { throw .mistake("\(stranger) is not a URL") }
     version = Int(try body.integer("version", 1...2) ?? Int64(usual.version))
     password = try body.text("password") ?? usual.password
     faults.lose = try body.number("lose", 0...1) ?? 0

@@ -107,7 +107,7 @@ final class AccessEnds<Ending: EndingAccess>: RoleService {
       }
     } catch {
       // The lease ends, and somebody tries again.
-      context.log.ledgerFailure("the end of a \(kind.word) could not be told", error)
+      context.log.ledgerFailure("the end of a \(kind.word) could not be committed", error)
     }
   }
 }

@@ -132,10 +132,10 @@ final class UploadedImportRun: TakenImport {
     case let error as ImportRun.Stopped: error.description
     case let error as PostgresError where error.advice == .ourMistake:
       "the ledger refused the work (\(error.code)). The worker's log has the cause; start the import again when an "
-        + "operator has mended it"
+        + "operator has corrected it"
     case is UnreadableRecord:
       "the ledger has a row that the worker cannot read. The worker's log names it; start the import again when an "
-        + "operator has mended it"
+        + "operator has corrected it"
     default: nil
     }
   }

@@ -6,7 +6,7 @@ import Ledger
 /// The part of the ledger that has notifications. Every method throws `PostgresError`.
 @LoopActor
 protocol NotificationLedger {
-  /// The texts of those that are open.
+  /// The texts of the open ones.
   func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String]
   /// Lets notifications wait that this worker cannot judge.
   func putOff(_ keys: [NotificationKey]) async throws

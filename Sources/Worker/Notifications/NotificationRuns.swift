@@ -47,7 +47,7 @@ final class NotificationRuns: RoleService {
   private var places: [Int64: AcceptedApps] = [:]
   private var placesRevision = -1
 
-  /// A notification that is to be applied, and what follows.
+  /// A notification that must be applied, and what follows.
   struct Waiting {
     let key: NotificationKey
     /// Whether its worker may have died: its message comes again, or a sweep found it.
@@ -224,7 +224,7 @@ final class NotificationRuns: RoleService {
     metrics.applied.add(Double(finished.stored), "stored")
     for notice in finished.cut {
       context.log.warning(
-        "withdrawn consent is told to some of the download's customers only",
+        "only some customers of the download get an event about the withdrawn consent",
         [
           "uuid": .string(notice.uuid.text), "publisherId": .int(notice.publisherId),
           "told": .int(Int64(NotificationStore.mostCustomers)),

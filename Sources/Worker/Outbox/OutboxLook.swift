@@ -5,7 +5,7 @@ import Ledger
 import Observability
 import Service
 
-/// One look into the outbox: takes the published events out of it, and publishes those that nobody has published.
+/// One look into the outbox: takes the published events out of it, and publishes the others.
 @LoopActor
 struct OutboxLook {
   /// Takes the events out that the broker has confirmed.

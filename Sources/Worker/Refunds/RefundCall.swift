@@ -34,14 +34,14 @@ struct RefundCall {
         answer, about: request.transactionId, in: place.environment, for: place.credentials)
       observe(start, "ok", at: place)
       place.accepted(at: verification.now(), log)
-      log.info("told Apple about the consumption", ["correlation": .text(correlation.label)])
+      log.info("sent the consumption to Apple", ["correlation": .text(correlation.label)])
       return .sent
     } catch {
       observe(start, error.label, at: place)
       let fields: KeyValuePairs<String, Log.Value> = [
         "cause": .failure(error), "correlation": .text(error.correlation.label),
       ]
-      log.warning("Apple did not take the answer about a refund", fields)
+      log.warning("Apple did not accept the answer about a refund", fields)
       if case .rateLimited(let time) = error.kind { return await pause(until: time, at: place) }
       return await judge(error, at: place)
     }

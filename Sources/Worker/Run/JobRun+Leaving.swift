@@ -38,7 +38,7 @@ extension JobRun {
     do {
       try await dependencies.ledger.postpone(job, until: now + Int64(wait.wholeMilliseconds))
     } catch {
-      log.warning("the ledger does not keep the waiting job", ["cause": .failure(error)])
+      log.warning("the ledger did not store the waiting job", ["cause": .failure(error)])
     }
   }
 
@@ -70,7 +70,7 @@ extension JobRun {
     do {
       try await dependencies.leases.forget(copy, of: job)
     } catch {
-      log.debug("the copy of a job is not forgotten", ["cause": .failure(error)])
+      log.debug("the copy of a job could not be deleted", ["cause": .failure(error)])
     }
   }
 

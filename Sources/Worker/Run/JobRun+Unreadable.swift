@@ -30,7 +30,7 @@ extension JobRun.Dependencies {
   /// Puts a delivery into the dead-letter queue, with the reason in a header.
   func bury(_ received: any JobDelivery, _ cause: DeadCause, _ reason: String) async {
     log.error(
-      "a delivery is no job",
+      "a message is not a job",
       ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
     do {
       var message = JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs)

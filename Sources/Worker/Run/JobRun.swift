@@ -193,7 +193,7 @@ final class JobRun {
   private func begin(_ lease: Lease, askedAt start: ContinuousClock.Instant) {
     // A late answer carries an old time.
     if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(dependencies.clock.learn) {
-      log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+      log.warning("the clock was set to Redis' time", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
     self.lease = lease
     leaseEnd = start + dependencies.settings.leaseDuration
@@ -205,7 +205,7 @@ final class JobRun {
     case .taken: break
     case .finalized: received.acknowledge()
     case .foreign:
-      let reason = "its synchronizationId has become another registration's"
+      let reason = "its synchronizationId now belongs to another registration"
       await dependencies.bury(received, .superseded, reason)
     case .superseded:
       dependencies.metrics.superseded.count()
@@ -294,7 +294,7 @@ final class JobRun {
     do {
       return try await dependencies.takeTurn(job.publisherId)
     } catch {
-      log.warning("no turn", ["cause": .failure(error)])
+      log.warning("the job's turn could not be taken", ["cause": .failure(error)])
       return .milliseconds(AppStanding.longestWait)
     }
   }

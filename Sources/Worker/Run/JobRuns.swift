@@ -39,7 +39,7 @@ final class JobRuns: RoleService {
 
   func close() { running.close() }
 
-  /// Finishes the runs, and hands back those that take longer.
+  /// Finishes the runs, and hands back the ones that take longer.
   func stop(within grace: Duration) async {
     close()
     // Without the ledger nothing can be finished: the jobs go back to the broker.

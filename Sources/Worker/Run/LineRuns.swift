@@ -92,7 +92,7 @@ final class LineRuns: RoleService {
       pause = found.jobs.isEmpty && found.wait == .zero ? min(pause * 2, Self.longest) : Self.shortest
       if let wait = found.wait { looks.look(after: min(max(wait, pause), Self.interval)) }
     } catch {
-      dependencies.log.warning("no look at the line", ["cause": .failure(error)])
+      dependencies.log.warning("the line for calls could not be read", ["cause": .failure(error)])
     }
   }
 

@@ -26,7 +26,7 @@ final class OwedEventRuns: RoleService {
   private let metrics: OwedEventMetrics
   let runs = RunningTasks()
   private var underWay: Set<String> = []
-  /// The subscribers of the configuration, and those that were owed events all the same.
+  /// The subscribers of the configuration, and others that were owed events all the same.
   private var known: Set<String>
   private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in self?.look() }
   private lazy var counts = Chore(
@@ -93,7 +93,7 @@ final class OwedEventRuns: RoleService {
       try await dependencies.ledger.putOff(round.putOff, of: subscriber.name)
       if round.missed > 0 {
         dependencies.context.log.warning(
-          "a subscriber does not take its events",
+          "a subscriber does not accept its events",
           [
             "subscriber": .string(subscriber.name), "events": .int(Int64(round.missed)),
             "cause": .string(round.cause),
@@ -131,7 +131,7 @@ final class OwedEventRuns: RoleService {
       try await giveUp(after: dependencies.context.settings.notifier.logRetention)
       for debt in try await dependencies.ledger.debts(of: known.sorted()) { note(debt) }
     } catch {
-      dependencies.context.log.ledgerFailure("what subscribers are owed could not be counted", error)
+      dependencies.context.log.ledgerFailure("events that subscribers are owed could not be counted", error)
     }
   }
 
@@ -143,7 +143,7 @@ final class OwedEventRuns: RoleService {
       for (subscriber, count) in lost {
         metrics.givenUp.add(Double(count), subscriber)
         dependencies.context.log.error(
-          "a subscriber has not taken events for too long; they are given up",
+          "a subscriber has not accepted events for too long; they are given up",
           ["subscriber": .string(subscriber), "events": .int(count)])
       }
     } while lost.values.reduce(0, +) == Int64(Self.givenUpAtOnce) && !runs.isClosed
@@ -154,7 +154,7 @@ final class OwedEventRuns: RoleService {
     // Whoever left the configuration, or is only in that of another role.
     guard known.insert(debt.subscriber).inserted else { return }
     dependencies.context.log.warning(
-      "the ledger owes events to a subscriber that this configuration does not name: nobody tries them. Name it "
+      "the ledger owes events to a subscriber that this configuration does not name, so no worker publishes them: name it "
         + "in events.subscribers, or run `countersign subscribers --forget`",
       ["subscriber": .string(debt.subscriber), "events": .int(debt.count)])
   }

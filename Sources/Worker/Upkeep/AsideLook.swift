@@ -32,7 +32,7 @@ struct AsideLook {
     do {
       counts.notifications = try await notifications()
     } catch {
-      log.ledgerFailure("what is put aside could not be counted", error)
+      log.ledgerFailure("notifications that are put aside could not be counted", error)
     }
     return counts
   }

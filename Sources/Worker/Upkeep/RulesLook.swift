@@ -25,7 +25,7 @@ struct RulesLook {
 }
 
 extension RulesLook {
-  /// The chore of a worker. It looks no more often than a worker reads the publishers' files.
+  /// The chore of a worker. It does not look more often than a worker reads the publishers' files.
   static func chore(_ parts: WorkerParts) -> Chore {
     let (context, ledger, publisher) = (parts.context, parts.ledger, parts.publisher)
     let reevaluation = Reevaluation(ledger.postgres, now: { context.now() })

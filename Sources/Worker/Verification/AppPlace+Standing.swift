@@ -25,7 +25,7 @@ extension AppPlace {
   func accepted(at now: Int64, _ log: Log) {
     guard standing.value.accept(at: now) else { return }
     standing.cause = ""
-    log.info("Apple takes the key again", fields)
+    log.info("Apple accepts the key again", fields)
   }
 
   /// Notes that Apple has refused the app's key. The first refusal is told at once.

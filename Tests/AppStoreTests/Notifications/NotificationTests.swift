@@ -61,7 +61,7 @@ struct NotificationTests {
       return
     }
     #expect(reported == status.map { ReportedStatus(code: $0.rawValue, date: TestAuthority.signedDate - 1) })
-    // Without renewal information it counts for nothing.
+    // Without renewal information it is ignored.
     let alone = try #require(try lab.verdict(texts.0, status: status).payload)
     #expect(alone.evidence == [verified.evidence[0]] && alone.payload.data?.status == status)
   }

@@ -64,11 +64,11 @@ struct JSONWebKeyTests {
   }
 
   @Test(arguments: [
-    (#","use":"enc"}"#, "use is not sig"), (#","use":7}"#, "use is no text"),
+    (#","use":"enc"}"#, "use is not sig"), (#","use":7}"#, "use is not a text"),
     (#","key_ops":["sign"]}"#, "key_ops has no verify"), (#","key_ops":"verify"}"#, "key_ops has no verify"),
     (#","alg":"ES384"}"#, "alg is not ES256"), (#","alg":"HS256"}"#, "alg is not ES256"),
     (#","alg":"none"}"#, "alg is not ES256"), (#","d":"AQAB"}"#, "it has a secret part, expected a public key"),
-    (#","k":"AQAB"}"#, "it has a secret part, expected a public key"), (#","kid":7}"#, "kid is no text"),
+    (#","k":"AQAB"}"#, "it has a secret part, expected a public key"), (#","kid":7}"#, "kid is not a text"),
   ])
   func `what a key must not say`(more: String, expected: String) {
     #expect(reason(Self.ec + more) == expected)
@@ -79,10 +79,10 @@ struct JSONWebKeyTests {
     (#"{"kty":"oct","k":"c2VjcmV0"}"#, "it has a secret part, expected a public key"),
     (#"{"kty":"oct"}"#, "kty is not RSA, EC or OKP"), (#"{"kty":"rsa"}"#, "kty is not RSA, EC or OKP"),
     (#"{"kty":"EC","crv":"P-384"}"#, "crv is not P-256"), (#"{"kty":"EC"}"#, "crv is not P-256"),
-    (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "y is no number in base64url"),
-    (#"{"kty":"EC","crv":"P-256","x":"AA=","y":"AA"}"#, "x is no number in base64url"),
+    (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "y is not a number in base64url"),
+    (#"{"kty":"EC","crv":"P-256","x":"AA=","y":"AA"}"#, "x is not a number in base64url"),
     (#"{"kty":"OKP","crv":"X25519","x":"AA"}"#, "crv is not Ed25519"),
-    (#"{"kty":"RSA","n":"AQAB"}"#, "e is no number in base64url"),
+    (#"{"kty":"RSA","n":"AQAB"}"#, "e is not a number in base64url"),
   ])
   func `texts that are no keys`(text: String, expected: String) {
     #expect(reason(text) == expected)
@@ -125,7 +125,7 @@ struct JSONWebKeyTests {
     #expect(found.keys.map(\.id) == ["a", "a", nil, nil])
     #expect(found.keys.map(\.key.algorithm) == ["ES256", "EdDSA", "ES256", "ES256"])
     #expect(found.skipped.map(\.place) == [0, 2, 4])
-    #expect(found.skipped.last?.reason.description == "kid stands twice")
+    #expect(found.skipped.last?.reason.description == "kid appears twice")
   }
 
   @Test(arguments: ["", "x", "[]", "{}", #"{"keys":{}}"#, #"{"Keys":[]}"#, #"{"keys":[],"keys":[]}"#, "<html>"])

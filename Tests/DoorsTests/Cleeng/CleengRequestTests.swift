@@ -78,7 +78,7 @@ struct CleengRequestTests {
     #expect(throws: Problem.invalidBody("\(name): is missing")) { try self.read(body) }
   }
 
-  @Test func `a text that is no JSON`() {
+  @Test func `a text that is not JSON`() {
     #expect(throws: Problem.unsupportedMediaType) {
       try CleengRequest(self.request(Self.whole, type: "text/plain"), isByCustomer: false)
     }

@@ -25,7 +25,7 @@ struct MbaasyRequestTests {
     #expect(taken.countryCode == nil && taken.identifierForVendor == nil && taken.userIdentifier == nil)
     #expect(taken.metadata == nil)
     #expect(taken.address == .ofClient)
-    // `null` is no value, and members that the contract does not know count nothing.
+    // `null` is no value, and members that the contract does not know are ignored.
     let empty =
       #"{"receipt":"AAAA","country_code":null,"identifier_for_vendor":null,"user_identifier":null,"#
       + #""metadata":null,"style":1}"#
@@ -80,7 +80,7 @@ struct MbaasyRequestTests {
     ("receipt=AAAA", #"{"base":["is not JSON at byte 0"]}"#),
     (
       #"{"receipt":"A","receipt":"B"}"#,
-      #"{"base":["a member stands twice in one object, again at byte 16"]}"#
+      #"{"base":["a member appears twice in one object, again at byte 16"]}"#
     ),
     (
       #"{"receipt":"A","identifier_for_vendor":"a\u0000b"}"#,

@@ -65,10 +65,10 @@ struct PlayFabVerdictTests {
         facts.revocationDate = Given.now
         return facts
       }())
-    #expect(verdict(.finalized(success), revoked) == .over("The purchase gives nothing any more."))
-    #expect(verdict(.finalized(success), nil) == .over("The purchase gives nothing any more."))
+    #expect(verdict(.finalized(success), revoked) == .over("The purchase no longer gives anything."))
+    #expect(verdict(.finalized(success), nil) == .over("The purchase no longer gives anything."))
     let released = Given.purchase(Given.transaction(), owner: nil)
-    #expect(verdict(.finalized(success), released) == .over("The purchase gives nothing any more."))
+    #expect(verdict(.finalized(success), released) == .over("The purchase no longer gives anything."))
     let other = PlayFabCatalog(offers: Self.offers, version: "6")
     #expect(error(verdict(.finalized(success), subscription, other)) == "NoMatchingCatalogItemForReceipt 1178 400")
   }

@@ -205,7 +205,7 @@ struct CanaryWork {
     let names = ["gateway-1", "worker-1", "notifier-1"]
     for name in names { fleet.roles[name]?.process.send(SIGHUP) }
     try await eventually("every role has refused the file") {
-      names.allSatisfy { fleet.log($0).contains("the publisher stays as it was") }
+      names.allSatisfy { fleet.log($0).contains("still using the old file") }
     }
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.moveItem(atPath: good, toPath: file)

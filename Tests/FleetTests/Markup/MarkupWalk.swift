@@ -128,7 +128,7 @@ final class MarkupWalk {
       faults.append("\(what): has an element: \(String(decoding: answer.body.prefix(400), as: UTF8.self))")
     }
     guard let value: JSONValue = try? JSONText(answer.body, limits: .own).decoded() else {
-      return faults.append("\(what): is no JSON: \(String(decoding: answer.body.prefix(400), as: UTF8.self))")
+      return faults.append("\(what): is not JSON: \(String(decoding: answer.body.prefix(400), as: UTF8.self))")
     }
     Self.collect(value, &texts[kind, default: []])
   }

@@ -55,7 +55,7 @@ struct DeadQueueTests {
     }
   }
 
-  @Test func `a queue without a length works, and is made anew with its messages`() async throws {
+  @Test func `a queue without a maximum length works, and is declared again with its messages`() async throws {
     try await with { topology, connection, channel async throws in
       let old = topology.deadDeliveries
       try await channel.declareQueue(old, arguments: ["x-queue-type": "quorum"])
@@ -67,7 +67,7 @@ struct DeadQueueTests {
       var lines: [String] = []
       try await topology.renewDeadQueues(over: connection) { lines.append($0) }
       #expect(try await topology.declare(on: channel) == [])
-      #expect(lines == ["\(old) has a length now; 251 messages are back in it"])
+      #expect(lines == ["\(old) has a maximum length now; 251 messages are back in it"])
       #expect(try await !isThere(Topology.holding(old), connection))
       let all = try await taken(old, connection, expecting: 251)
       #expect(Set(all.map { $0.properties.messageID }) == Set(names + ["late"]))

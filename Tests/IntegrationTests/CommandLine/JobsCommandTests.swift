@@ -87,7 +87,8 @@ struct JobsCommandTests {
     return due
   }
 
-  @Test func `retry means those that are there when it starts, each once, and one entry tells how many`() async throws {
+  @Test func `retry means the jobs that are there when it starts, each once, and one entry says how many`() async throws
+  {
     try await with { place in
       for number in 1...1200 { try await wait(place, "s\(number)", lane: number <= 100 ? .bulk : .usual) }
       // As if it came while the command reads.

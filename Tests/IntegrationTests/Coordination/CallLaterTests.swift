@@ -7,7 +7,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Calls that nobody waits for, beside those that somebody waits for, in a real Redis.
+/// Calls that nobody waits for, beside calls that somebody waits for, in a real Redis.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )

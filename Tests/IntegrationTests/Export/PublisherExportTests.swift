@@ -21,7 +21,7 @@ struct PublisherExportTests {
     var bytes: [UInt8] = []
     var largest = 0
 
-    /// The lines, also those that have no end.
+    /// The lines, including lines without an end.
     var lines: [String] { String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init) }
 
     /// The file as it is read before an export goes on: without half a line.
@@ -89,7 +89,7 @@ struct PublisherExportTests {
 
   @Test func `each line says all that the ledger has`() async throws {
     try await withLedger(customers: 1) { ledger, _ in
-      // What the test's evidence has for a header is no text.
+      // What the test's evidence has for a header is not a text.
       try await ledger.postgres.run("UPDATE certificate_chains SET header = 'e30'")
       try await ledger.postgres.run("UPDATE purchases SET expires_date = '2100-01-01Z'")
       try await ledger.postgres.run(

@@ -145,7 +145,7 @@ struct KeySetTests {
     }
   }
 
-  @Test func `a withdrawn key counts no more after an operator's wish`() async throws {
+  @Test func `a withdrawn key is refused after SIGHUP`() async throws {
     try await with { lab, provider async throws in
       provider.publish([("a", one.publicKey), ("b", two.publicKey)], maxAge: 86_400)
       try await lab.look()

@@ -41,7 +41,7 @@ struct EvidenceGrowthTests {
       let kept = try await lab.texts(Self.dates)
       #expect(kept.last == String(Int64(0.29 * 86_400_000)), "the newest one counts")
       #expect(try await lab.differences() == [])
-      // So do looks by a timer, and late pieces, which count for nothing.
+      // So do looks by a timer, and late pieces, which change nothing.
       for signed in [0.5, 0.1, 0.6, 0.05] {
         _ = try await lab.workers[0].apply(
           PurchaseUpdate(

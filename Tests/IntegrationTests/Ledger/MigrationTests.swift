@@ -15,7 +15,7 @@ struct MigrationTests {
   private let all = SchemaStep.all.map { "step \($0.number) (\($0.name)) applied" }
   private let done = "the schema has every step of this build"
 
-  /// A step that this build does not know, behind those that it knows.
+  /// A step that this build does not know, after the known ones.
   private func next(_ sql: String, isBreaking: Bool = false) -> SchemaStep {
     SchemaStep(number: Int32(SchemaStep.all.count) + 1, name: "madeUp", isBreaking: isBreaking, sql: sql)
   }

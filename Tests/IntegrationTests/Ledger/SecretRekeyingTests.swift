@@ -91,7 +91,7 @@ struct SecretRekeyingTests {
         _ = try await run(rekeying)
         #expect(
           rekeying.refused == [
-            "the secrets of endpoint ep_4 of publisher 1 are not those that were stored there under the key k1: another "
+            "the secrets of endpoint ep_4 of publisher 1 are not the ones that were stored there under the key k1: another "
               + "key has this id, or somebody changed the row",
             "the secrets of endpoint ep_6 of publisher 1 cannot be read; perhaps a newer process wrote it",
           ])

@@ -35,7 +35,7 @@ struct PostgresTimelineTests {
     client.leaveReplacedServers(PostgresTimeline(system: timeline.system, number: timeline.number + 1))
     #expect(!client.isReady)
     let sentence = "writes timeline \(timeline.number), but another server was promoted"
-    // First the connections that were open, and then those that the client tries to open.
+    // First the open connections, and then the ones that the client tries to open.
     try await losses.wait { $0.filter { $0.contains(sentence) }.count >= 3 }
     #expect(!client.isReady)
     #expect(client.failure?.cause.contains(sentence) == true)

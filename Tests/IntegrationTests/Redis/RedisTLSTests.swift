@@ -100,6 +100,15 @@ struct RedisTLSTests {
     #expect(error?.code == .unreachable && error?.operation == "shake hands over TLS")
     #expect(error?.cause.contains("certificate verify failed") == true)
   }
+
+  @Test func `a URL without TLS leads to rediss`() async throws {
+    var plain = node
+    plain.tls = nil
+    plain.timeout = .seconds(20)
+    let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(plain) }
+    let advice = "; if this port speaks TLS, use rediss:// or rediss+sentinel:// in the URL"
+    #expect(error?.cause.hasSuffix(advice) == true, "\(String(describing: error))")
+  }
 }
 
 extension Result where Failure == any Error {

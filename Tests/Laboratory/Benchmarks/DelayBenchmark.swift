@@ -13,7 +13,7 @@ struct DelayBenchmark {
   /// The name of an event among ``run(_:names:connections:perSecond:)``'s names; `nil` for one that nobody waits for.
   let name: @LoopActor (AMQPDelivery) -> String?
 
-  /// After this time without any event, those that are missing do not come any more.
+  /// After this time without any event, the missing ones will not come.
   private static let patience = Duration.seconds(60)
 
   /// - Parameter names: the name of each request's event.

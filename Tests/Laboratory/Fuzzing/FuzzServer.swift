@@ -70,7 +70,7 @@ final class FuzzServer: Sendable {
     for number in 1...pieces {
       let piece = number == pieces ? rest : rest.prefix(input.count / pieces)
       rest = rest.dropFirst(piece.count)
-      // The server may have hung up, or read no more.
+      // The server may have hung up, or stopped reading.
       _ = piece.withUnsafeBytes {
         Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }

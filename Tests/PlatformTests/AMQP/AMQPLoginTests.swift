@@ -1,4 +1,5 @@
 import CRabbitMQ
+import Crypto
 import Testing
 
 @testable import AMQP
@@ -163,6 +164,16 @@ struct AMQPLoginTests {
     var twice = AMQPLogin(to: endpoint, name: "test")
     _ = try start(&twice, offering: "PLAIN")
     #expect(try start(&twice, offering: "PLAIN") == .failed("unexpected answer"))
+  }
+
+  @Test mutating func `until the broker has spoken, the end of a connection without TLS leads to amqps`() throws {
+    var login = AMQPLogin(to: endpoint, name: "test")
+    let advised = "invalid AMQP data; if this port speaks TLS, use amqps:// in the URL"
+    #expect(login.explained("invalid AMQP data") == advised)
+    _ = try start(&login, offering: "PLAIN")
+    #expect(login.explained("invalid AMQP data") == "invalid AMQP data")
+    endpoint.tls = TLSClientFiles()
+    #expect(AMQPLogin(to: endpoint, name: "test").explained("no") == "no")
   }
 
   @Test mutating func `another version is refused`() throws {

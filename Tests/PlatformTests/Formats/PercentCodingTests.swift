@@ -15,7 +15,7 @@ struct PercentCodingTests {
     #expect(PercentCoding.decoded("%c3%bc%C3%bC") == "üü")
   }
 
-  /// A sign or a control character beside a digit is no escape, and one byte of a two-byte character is no text.
+  /// A sign or a control character beside a digit is no escape, and one byte of a two-byte character is not a text.
   @Test(arguments: ["%", "%4", "%+1", "%-1", "% 1", "%4\u{10}", "%\u{10}4", "%4g", "%4G", "%C3", "%FF"])
   func malformed(text: String) {
     #expect(PercentCoding.decoded(text[...]) == nil)

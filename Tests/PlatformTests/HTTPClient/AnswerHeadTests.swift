@@ -29,7 +29,7 @@ struct AnswerHeadTests {
     #expect(fields(["a: b:c\r\n"]) == ["a=b:c"])
   }
 
-  @Test func `what is no text becomes some`() {
+  @Test func `what is not a text becomes some`() {
     #expect(fields([[0xff, 0x41, 0x3a, 0x20, 0xff, 0x20]]) == ["\u{fffd}a=\u{fffd}"])
   }
 

@@ -21,7 +21,7 @@ struct CrowdsTests {
 
   /// Lets as many connections of each of some addresses come. The last one may stay outside: its place is kept.
   ///
-  /// - Returns: those that have a place, in their order.
+  /// - Returns: the ones that have a place, in their order.
   private func fill(_ places: inout ConnectionPlaces, _ each: Int, of addresses: [AddressGroup]) -> [Int] {
     addresses.flatMap { address in
       (0..<each).compactMap { _ in

@@ -92,12 +92,12 @@ struct JSONTextTests {
     (#"{"\u0061":1,"\u0061":2}"#, 13), (#"{"b":1,"":1,"":2}"#, 13), (#"[{},{"x":{"y":{"c":1,"b":2,"c":3}}}]"#, 28),
     (#"{"a":{"a":1},"b":[{"a":1},{"a":2}],"\/":1,"/":2}"#, 43), ("{\"ä\":1,\"\\u00e4\":2}", 9),
   ])
-  func `a member that stands twice is refused`(text: String, offset: Int) {
+  func `a repeated member is refused`(text: String, offset: Int) {
     let error = #expect(throws: JSONSyntaxError.self) { try JSONText(Array(text.utf8)) }
     #expect(error?.offset == offset && error?.repeatedMember != nil, "\(String(describing: error))")
   }
 
-  @Test(arguments: [2, 63, 64, 65, 66, 20_000]) func `a member that stands twice is found among many`(count: Int) {
+  @Test(arguments: [2, 63, 64, 65, 66, 20_000]) func `a repeated member is found among many`(count: Int) {
     let members = (1..<count).map { "\"member \($0)\":\($0)" }
     for repeated in [1, count / 2, count - 1] {
       let text = "{\((members + ["\"member \(repeated)\":0"]).joined(separator: ","))}"

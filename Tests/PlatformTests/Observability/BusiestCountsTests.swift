@@ -20,7 +20,7 @@ struct BusiestCountsTests {
     var counts = counts(1...20)
     for _ in 0..<100 { counts.count(7) }
     while counts.others < BusiestCounts.window - 120 { counts.count(99) }
-    // The least of those that came as rarely as others.
+    // The least among names that came equally rarely.
     #expect(counts.counts[99] == 0 && counts.counts[1] == nil)
     #expect(counts.counts[7] == 101 && counts.counts[2] == 1)
     counts.count(99)

@@ -22,7 +22,7 @@ struct TracerTests {
     #expect(trace.isSampled == isSampled && trace.child().isSampled == isSampled)
   }
 
-  @Test func `a caller decides for its trace, and the ratio for those that begin here`() throws {
+  @Test func `a caller decides for its trace, and the ratio for traces that begin here`() throws {
     for (ratio, expected) in [(0.0, false), (1.0, true)] {
       let tracer = Tracer(ratio: ratio, Metrics())
       #expect(tracer.begin(Self.sampled).trace.isSampled)

@@ -20,7 +20,7 @@ struct PoolerCheckTests {
     #expect(fault([:], [7, 8]) == .changingSession)
   }
 
-  @Test func `the settings are those that the client asks for, in the form of pg_settings`() throws {
+  @Test func `the settings are the ones that the client asks for, in the form of pg_settings`() throws {
     var endpoint = try PostgresEndpoint(url: "postgresql://user@host/database", password: nil, caFile: nil)
     endpoint.lockTimeout = .seconds(3)
     endpoint.sessionSettings = [("enable_seqscan", "off")]

@@ -89,7 +89,7 @@ struct BrokenPublisherTests: PublisherSuite {
     #expect(second.all.map(\.id) == [4, 5])
   }
 
-  @Test func `the name counts for nothing if another file has the publisher`() throws {
+  @Test func `the name is ignored if another file has the publisher`() throws {
     try write(5, to: "shop.json")
     try folder.write("{", to: "publishers/5.json")
     #expect(broken(try reading().publishers) == ["5.json ? absent"])

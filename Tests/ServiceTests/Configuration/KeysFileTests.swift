@@ -37,7 +37,7 @@ struct KeysFileTests {
 
   @Test func `every mistake is told without a key`() throws {
     #expect(try problem(nil) == "the file that it names cannot be read: there is no such file; it was looked for in ")
-    let form = "the file is no JSON object, or has a member twice"
+    let form = "the file is not a JSON object, or has a member twice"
     #expect(try problem("") == form)
     #expect(try problem("[]") == form)
     #expect(try problem(#"{"keys": [], "keys": []}"#) == form)

@@ -67,8 +67,8 @@ struct PublisherMistakeTests: PublisherSuite {
     try folder.write(#"{"publisherId": 5}"#, to: "publishers/d.json")
     #expect(
       folder.publisherMistakes() == [
-        "publishers: publisherId: 5 stands in more than one file: c.json, d.json",
-        "publishers: publisherId: 9 stands in more than one file: a.json, b.json",
+        "publishers: publisherId: 5 is in more than one file: c.json, d.json",
+        "publishers: publisherId: 9 is in more than one file: a.json, b.json",
       ])
   }
 
@@ -117,8 +117,8 @@ struct PublisherMistakeTests: PublisherSuite {
     #expect(
       try mistakes(
         #""offers": [{"offerId": "A", "productIds": ["x", "y"]}, {"offerId": "B", "productIds": ["y", "x"]}]"#) == [
-          "publishers/a.json: offers: product \"x\" stands in two offers",
-          "publishers/a.json: offers: product \"y\" stands in two offers",
+          "publishers/a.json: offers: product \"x\" is in two offers",
+          "publishers/a.json: offers: product \"y\" is in two offers",
         ])
   }
 
@@ -226,7 +226,7 @@ struct PublisherMistakeTests: PublisherSuite {
   @Test func duplicateKey() throws {
     #expect(
       try mistakes(#""offers": [{"offerId": "A", "productIds": ["x"], "offerId": "B"}]"#) == [
-        "publishers/a.json: offerId: stands twice in one object, the second time at line 1, column 70"
+        "publishers/a.json: offerId: appears twice in one object, the second time at line 1, column 70"
       ])
   }
 

@@ -94,7 +94,7 @@ struct PublisherTokenTests {
     }
     #expect(
       try mistakes(#""tokens": [\#(Self.token(#", "tokenFile": "token", "tokenHash": "\#(Self.hash)""#))]"#) == [
-        "tokens[0]: tokenFile: stands beside tokenHash, expected one of them"
+        "tokens[0]: tokenFile: is set beside tokenHash, expected one of them"
       ])
     let missing = try mistakes(#""tokens": [\#(Self.token(#", "tokenFile": "hunter2""#))]"#)
     #expect(missing.count == 1 && missing[0].hasPrefix("tokens[0]: tokenFile: the file that it names cannot be read"))
@@ -227,7 +227,7 @@ struct PublisherTokenTests {
     let policy = try #require(try publisher(tokens).customerTokens)
     #expect(policy.keys.map(\.id) == ["a", "b"] && policy.keySet == nil)
     for (text, cause) in [
-      ("[]", "it is no JSON object with a list \"keys\""), (#"{"keys": []}"#, "it has no usable key"),
+      ("[]", "it is not a JSON object with a list \"keys\""), (#"{"keys": []}"#, "it has no usable key"),
     ] {
       try folder.write(text, to: "publishers/keys.set")
       #expect(
@@ -275,7 +275,7 @@ struct PublisherTokenTests {
     }
     #expect(
       try url("https://id.example.com/keys", #", "file": "set""#) == [
-        "customerTokens.jwks.url: stands beside file, expected one of them"
+        "customerTokens.jwks.url: is set beside file, expected one of them"
       ])
     let authorities = try url("https://id.example.com/keys", #", "caFile": "missing.pem""#)
     #expect(authorities.count == 1 && authorities[0].hasPrefix("customerTokens.jwks.caFile: the file "))

@@ -197,7 +197,7 @@ struct SettingsTests {
   func duplicateKey(text: String, key: String, column: Int) throws {
     #expect(
       try folder.mistakes(text) == [
-        "countersign.json: \(key): stands twice in one object, the second time at line 1, column \(column)"
+        "countersign.json: \(key): appears twice in one object, the second time at line 1, column \(column)"
       ])
   }
 
@@ -343,7 +343,7 @@ struct SettingsTests {
     #expect(
       mistakes == [
         "countersign.json: rabbitmq.passwordFile: the file that it names cannot be read: there is no such file; it was looked for in ",
-        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file that it names is no text in UTF-8",
+        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file that it names is not a text in UTF-8",
       ])
   }
 

@@ -23,6 +23,21 @@ struct TLSSettingsTests {
     #expect(ports.rabbitmq.nodes[0].port == 1 && ports.redis.address.port == 2)
   }
 
+  @Test func `a URL without TLS on the usual port with TLS is a warning`() throws {
+    #expect(try folder.settings().plainPorts == [])
+    let plain = try folder.settings(
+      #"{"rabbitmq": {"url": "amqp://a,b:5671/v"}, "redis": {"url": "redis://h:6380/0"}}"#)
+    #expect(
+      plain.plainPorts == [
+        "rabbitmq.url: port 5671 is RabbitMQ's usual port with TLS; if it speaks TLS, use amqps://",
+        "redis.url: port 6380 is Redis' usual port with TLS; if it speaks TLS, use rediss://",
+      ])
+    for text in [
+      #"{"rabbitmq": {"url": "amqps://a:5671"}, "redis": {"url": "rediss://h:6380"}}"#,
+      #"{"rabbitmq": {"url": "amqp://a:6380"}, "redis": {"url": "redis+sentinel://h:6380/p/0"}}"#,
+    ] { #expect(try folder.settings(text).plainPorts == []) }
+  }
+
   @Test func `paths are relative to the file`() throws {
     let settings = try folder.settings(
       """

@@ -39,7 +39,7 @@ def wrong_key(stage):
     stage.logs("worker", "Apple refused the key")
     stage.ready("worker", r"degraded: apple: Apple refuses the key of com.example.app")
     stage.register(100, 20)
-    stage.logs("worker", "Apple takes the key again")
+    stage.logs("worker", "Apple accepts the key again")
 
 
 @trial

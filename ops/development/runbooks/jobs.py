@@ -16,7 +16,7 @@ def dead_queue_fills(stage):
     """a program publishes 10,100 texts that are no jobs into the queue of jobs"""
     stage.publish("countersign.jobs", "no job", 10_100)
     stage.fires("DeadQueueFills")
-    stage.logs("worker", "a delivery is no job")
+    stage.logs("worker", "a message is not a job")
     stage.says("dead list --kind jobs --limit 1", r'"cause":"malformed"')
     stage.says("dead bury --kind jobs --cause malformed --dry-run", r'"matching":1\d{4}')
     stage.says("dead bury --kind jobs --cause malformed", r'"buried":1\d{4}')

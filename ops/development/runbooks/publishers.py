@@ -4,10 +4,10 @@ from development.runbooks import trial
 
 @trial
 def configuration_refused(stage):
-    """`countersign.json` is no JSON"""
+    """`countersign.json` is not JSON"""
     with stage.file(stage.configuration.file, lambda text: text + "}"):
         stage.fires("ConfigurationRefused")
-        stage.logs("gateway", "configuration not reloaded; the old one stays")
+        stage.logs("gateway", "configuration not reloaded; still using the old one")
     stage.ends("ConfigurationRefused")
 
 
@@ -26,4 +26,4 @@ def publisher_broken(stage):
         stage.fires("PublisherAbsent")
         stage.logs("gateway", "a publisher's file has a mistake; the publisher is absent")
     stage.ends("PublisherFileBroken", "PublisherAbsent")
-    stage.logs("gateway", "a publisher's file has no mistake any more")
+    stage.logs("gateway", "a publisher's file no longer has a mistake")

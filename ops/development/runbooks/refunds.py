@@ -53,7 +53,7 @@ def refund_refused(stage):
     """a publisher answers about a purchase that a family member shares, and Apple refuses that"""
     request = asked(stage, stage.life(7, familyShared=True, owner=stage.life(10)))
     stage.load.expect("PUT", f"/refund-requests/{request}", ANSWER, (200,))
-    stage.logs("worker", "Apple did not take the answer about a refund")
+    stage.logs("worker", "Apple did not accept the answer about a refund")
     stage.logs("worker", "refund request ended without an answer")
     stage.fires("RefundRequestMissed")
     stage.note(f"`last_error`: `{stage.sql(f'''SELECT last_error FROM refund_requests WHERE id = '{request}' ''')}`")

@@ -62,7 +62,7 @@ def loop_stalls(stage):
                 time.sleep(1.5)
             time.sleep(SCRAPE)
     stage.fires("LoopStalls")
-    stage.logs("gateway", "the loop stands still")
+    stage.logs("gateway", "the loop is blocked")
     stage.logs("gateway", "slow turn of the loop")
 
 

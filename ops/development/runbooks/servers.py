@@ -69,7 +69,7 @@ def redis_full(stage):
         stage.ready("gateway", r"not ready: redis: OOM")
         stage.logs("gateway", "Redis refuses writes")
     stage.ends("RedisRefusesWrites")
-    stage.logs("gateway", "Redis takes writes again")
+    stage.logs("gateway", "Redis accepts writes again")
 
 
 @trial

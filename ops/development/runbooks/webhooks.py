@@ -35,7 +35,7 @@ def event_too_long(stage):
         stage.sql(f"UPDATE {table} SET currency = repeat('x', 70000) WHERE original_transaction_id = '{life}'")
     stage.simulator("POST", f"lives/{life}/refund")
     stage.fires("EventReduced")
-    stage.logs("worker", "an event is too long, and tells less")
+    stage.logs("worker", "an event was shortened because it was too long")
     event = stage.sql("SELECT convert_from(body, 'UTF8') FROM events "
                       "WHERE topic = 'purchaseUpdated' AND convert_from(body, 'UTF8') LIKE '%omittedBytes%' LIMIT 1")
     stage.note(f"the table `events`: `{event[:80]}…`")

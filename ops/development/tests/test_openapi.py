@@ -12,7 +12,7 @@ from development.openapi import OpenAPI  # noqa: E402
 
 # Formats that no long text has.
 BOUNDED = {"uuid", "date-time", "ipv4", "ipv6"}
-# A body that is no JSON has the limit of its path.
+# A body that is not JSON has the limit of its path.
 BINARY = "binary"
 
 

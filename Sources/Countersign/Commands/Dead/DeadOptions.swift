@@ -60,7 +60,7 @@ struct DeadOptions: Equatable {
   /// Whether the command asks the ledger.
   var needsLedger: Bool { action.changes || kinds.contains(.notifications) }
 
-  /// Reads the arguments; returns those that are not its own, too.
+  /// Reads the arguments; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: DeadOptions, rest: [String]) {
     var (options, rest) = (DeadOptions(), [String]())
     var (kind, takesAll): (Kind?, Bool) = (nil, false)

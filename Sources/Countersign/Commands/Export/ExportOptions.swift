@@ -14,7 +14,7 @@ struct ExportOptions: Equatable {
   var isFast = false
   var isJSON = false
 
-  /// Reads the arguments; returns those that are not its own, too.
+  /// Reads the arguments; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: ExportOptions, rest: [String]) {
     var (options, rest) = (ExportOptions(), [String]())
     var words = CommandWords(arguments)

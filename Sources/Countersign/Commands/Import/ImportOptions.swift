@@ -12,7 +12,7 @@ struct ImportOptions: Equatable {
   /// Another pass over rows that were imported before has another number.
   var round = 1
 
-  /// Reads the arguments; returns those that are not its own, too.
+  /// Reads the arguments; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: ImportOptions, rest: [String]) {
     var (options, rest) = (ImportOptions(), [String]())
     var words = CommandWords(arguments)

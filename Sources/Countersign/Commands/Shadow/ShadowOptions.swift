@@ -31,7 +31,7 @@ struct ShadowOptions {
   /// Whose file it is.
   var source: Source { named ?? .export(file.preset) }
 
-  /// Reads the arguments behind `shadow`; returns those that are not its own, too.
+  /// Reads the arguments behind `shadow`; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: ShadowOptions, rest: [String]) {
     guard arguments.first == "compare" else {
       throw CommandWords.Refused(description: "shadow needs an action: compare")

@@ -18,7 +18,7 @@ public struct UnreadableSecrets: Error, Sendable, Equatable, CustomStringConvert
     return switch defect.cause {
     case .missingKey: "\(row) are under the key \(defect.keyId ?? ""), which ledger.keysFile lacks"
     case .notAuthentic:
-      "\(row) are not those that were stored there under the key \(defect.keyId ?? ""): "
+      "\(row) are not the ones that were stored there under the key \(defect.keyId ?? ""): "
         + "another key has this id, or somebody changed the row"
     case .plainText:
       "\(row) are plain text, which ledger.refusesPlainSecrets forbids: a process without keys wrote them, or somebody "

@@ -242,7 +242,7 @@ public final class AMQPConnection {
 
   private func lost(_ operation: String, _ cause: String) {
     if let login {
-      end(.unreachable, login.state.operation, cause)
+      end(.unreachable, login.state.operation, login.state.explained(cause))
     } else {
       end(.connectionLost, operation, cause)
     }

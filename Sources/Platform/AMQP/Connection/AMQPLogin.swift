@@ -53,6 +53,13 @@ struct AMQPLogin {
     }
   }
 
+  /// The cause of a connection's end, with advice as long as nothing shows that the server speaks AMQP: a port for TLS
+  /// ends a connection without TLS, or answers it with bytes that are not AMQP.
+  func explained(_ cause: String) -> String {
+    guard endpoint.tls == nil, state == .awaitingStart else { return cause }
+    return "\(cause); if this port speaks TLS, use amqps:// in the URL"
+  }
+
   /// Takes the broker's next method, and adds the answers to the buffer.
   mutating func receive(_ method: amqp_method_t, _ answers: inout FrameBuffer) -> Progress {
     func decoded<Method>(_: Method.Type) -> Method { method.decoded.assumingMemoryBound(to: Method.self).pointee }

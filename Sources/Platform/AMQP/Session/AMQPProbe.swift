@@ -64,7 +64,7 @@ public final class AMQPProbe {
     misses = 0
   }
 
-  /// Publishes no more.
+  /// Stops publishing.
   func stop() {
     running?.cancel()
     running = nil

@@ -20,7 +20,7 @@ public struct CMSSignedData: Sendable {
   /// All enclosed certificates with the signer's among them, in no order.
   public let certificates: [Certificate]
 
-  /// Reads a message in BER or DER and checks its signature. Further bytes behind the message are an error.
+  /// Reads a message in BER or DER and checks its signature. Further bytes after the message are an error.
   public init(_ bytes: [UInt8]) throws(Refusal) {
     defer { ERR_clear_error() }
     let (parsed, rest) = bytes.withUnsafeBufferPointer { buffer in
@@ -30,7 +30,7 @@ public struct CMSSignedData: Sendable {
     }
     guard let cms = parsed else { throw .malformed("not a CMS message") }
     defer { CMS_ContentInfo_free(cms) }
-    guard rest == 0 else { throw .malformed("\(rest) bytes behind the message") }
+    guard rest == 0 else { throw .malformed("\(rest) bytes after the message") }
     guard OBJ_obj2nid(CMS_get0_type(cms)) == NID_pkcs7_signed else { throw .malformed("not a signed message") }
     guard OBJ_obj2nid(CMS_get0_eContentType(cms)) == NID_pkcs7_data,
       let slot = CMS_get0_content(cms), let content = slot.pointee

@@ -31,7 +31,7 @@ public final class Certificate: @unchecked Sendable {
     guard let parsed else { throw .taken(during: operation) }
     guard rest == 0 else {
       X509_free(parsed)
-      throw CryptoError(operation: operation, cause: "\(rest) bytes behind the certificate")
+      throw CryptoError(operation: operation, cause: "\(rest) bytes after the certificate")
     }
     try self.init(takingOwnershipOf: parsed)
   }

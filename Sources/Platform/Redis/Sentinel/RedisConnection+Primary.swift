@@ -67,7 +67,7 @@ extension RedisConnection {
     }
     guard let name = role.array?.first?.string, name == "master" else {
       throw RedisError(
-        .reply, operation: "ROLE", target: endpoint.description, cause: "the node is no primary, or not yet")
+        .reply, operation: "ROLE", target: endpoint.description, cause: "the node is not a primary, or not yet")
     }
   }
 }

@@ -35,7 +35,7 @@ final class SentinelWatch {
     running = Task { @LoopActor in await run(primary, sentinel) }
   }
 
-  /// Asks no more.
+  /// Stops asking.
   func stop() {
     running?.cancel()
     running = nil

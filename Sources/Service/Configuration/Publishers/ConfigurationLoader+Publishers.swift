@@ -102,7 +102,7 @@ extension ConfigurationLoader {
       reader.note("apps", "two apps have the bundleId \(place)")
     }
     for product in publisher.offers.ambiguousProductIds {
-      reader.note("offers", "product \"\(product)\" stands in two offers")
+      reader.note("offers", "product \"\(product)\" is in two offers")
     }
     // An app with a mistake is missing here.
     if publisher.apps.count == lists.apps.count {

@@ -57,7 +57,7 @@ struct PublisherChoice {
     let holder = names.first { $0 == old.file(of: id) } ?? names.first { Self.id(ofFile: $0) == id }
     let mistake = Mistake(
       source: folder.path, key: "publisherId",
-      problem: "\(id) stands in more than one file: \(names.joined(separator: ", "))")
+      problem: "\(id) is in more than one file: \(names.joined(separator: ", "))")
     note(mistake)
     for candidate in candidates {
       if candidate.file.name == holder {

@@ -129,7 +129,7 @@ extension PublisherReader {
         + "write this file.", isSecret: true)
     let authorities = reader.optionalPath(
       "customerTokens.jwks.caFile", "PEM file of certificate authorities for `url`, instead of the system's.")
-    if text != nil, url != nil { reader.note("customerTokens.jwks.url", "stands beside file, expected one of them") }
+    if text != nil, url != nil { reader.note("customerTokens.jwks.url", "is set beside file, expected one of them") }
     if let authorities { reader.noteAuthorities("customerTokens.jwks.caFile", authorities) }
     if let url, let defect = Self.defect(ofKeySetURL: url, addresses) {
       reader.note("customerTokens.jwks.url", defect)

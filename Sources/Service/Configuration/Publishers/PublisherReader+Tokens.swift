@@ -61,7 +61,7 @@ extension PublisherReader {
       }
       return nil
     case (.some, .some):
-      reader.note("tokenFile", "stands beside tokenHash, expected one of them")
+      reader.note("tokenFile", "is set beside tokenHash, expected one of them")
       return nil
     }
   }

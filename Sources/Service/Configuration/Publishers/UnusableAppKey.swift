@@ -5,8 +5,8 @@ struct UnusableAppKey: CustomStringConvertible {
   init(pem: String) { self.pem = pem }
 
   var description: String {
-    "the file \(problem); expected the .p8 file of an In-App Purchase key, as App Store Connect gives it once: "
-      + "a PKCS#8 P-256 private key in PEM, which begins with -----BEGIN PRIVATE KEY-----"
+    "the file \(problem); expected the .p8 file of an In-App Purchase key, which App Store Connect offers for "
+      + "download only once: a PKCS#8 P-256 private key in PEM, which begins with -----BEGIN PRIVATE KEY-----"
   }
 
   private var problem: String {

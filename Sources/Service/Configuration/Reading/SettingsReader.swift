@@ -153,7 +153,7 @@ final class SettingsReader {
       return nil
     }
     guard var text = String(validating: bytes, as: UTF8.self) else {
-      note(key, "the file that it names is no text in UTF-8")
+      note(key, "the file that it names is not a text in UTF-8")
       return nil
     }
     while text.last?.isNewline == true { text.removeLast() }

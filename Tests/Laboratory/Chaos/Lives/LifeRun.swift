@@ -113,7 +113,7 @@ final class LifeRun {
       let found = try await comparison.differences()
       if found.count != row.differenceCount || found.isEmpty {
         say("\(Int(elapsed())) s after the load: \(found.count) differences")
-        // Few are those that stay.
+        // Few of them stay.
         if found.count <= LifeRow.mostListed { for line in found { say("  \(line)") } }
       }
       row.note(found)
