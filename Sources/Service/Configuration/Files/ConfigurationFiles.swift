@@ -24,7 +24,7 @@ public final class ConfigurationFiles: Sendable {
     for (path, digest) in other.all { contents.note(path, digest) }
   }
 
-  /// Takes note of files if all of them still have these digests. It reads the ones that were not yet read for this set.
+  /// Takes note of files if all of them still have these digests. It reads those not yet read for this set.
   ///
   /// - Parameter digests: as in ``all``.
   /// - Returns: whether they have.
