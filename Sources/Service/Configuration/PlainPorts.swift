@@ -1,3 +1,5 @@
+import Formats
+
 extension Settings {
   /// Says which URLs have no TLS although their port is the usual one with TLS, one sentence for each URL.
   ///
