@@ -107,8 +107,9 @@ private func usage(of command: String) -> String {
   Command.all.first { $0.name == command }?.arguments ?? "--config FILE"
 }
 
-/// The option that somebody meant.
+/// The option that somebody meant. If the command has the option itself, the others do not go with it.
 private func question(_ word: String, _ command: String) -> String {
   let options = usage(of: command).split(whereSeparator: { " [](){}|".contains($0) }).filter { $0.hasPrefix("--") }
+  guard !options.contains(Substring(word)) else { return ": it does not go with the other arguments" }
   return NearestName.question(word, among: options.map(String.init))
 }

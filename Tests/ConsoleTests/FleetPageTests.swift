@@ -94,6 +94,12 @@ struct FleetPageTests {
     let silent = FleetAlarm.all(of: [Self.beat("gateway"), Self.beat("worker", silent: 20_000, [refused])])
     #expect(silent.map(\.words) == ["The worker host:7 has been silent for 20\u{a0}s.", "No worker runs."])
     #expect(try silent.allSatisfy { try $0.runbook == "role-down" && Self.isAlert($0) })
+    // A console is no reason to wake anybody, so it has an alert of its own.
+    let console = FleetAlarm.all(of: [
+      Self.beat("gateway"), Self.beat("worker"), Self.beat("console", silent: 20_000),
+    ])
+    #expect(console.map(\.alert) == ["CountersignConsoleDown"] && silent[0].alert == "CountersignRoleDown")
+    #expect(try console.allSatisfy { try $0.runbook == "role-down" && Self.isAlert($0) })
     #expect(FleetAlarm.all(of: [Self.beat("gateway"), Self.beat("worker", silent: 19_999)]) == [])
     #expect(FleetAlarm.all(of: []).count == 2)
   }

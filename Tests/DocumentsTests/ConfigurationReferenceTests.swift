@@ -68,6 +68,33 @@ struct ConfigurationReferenceTests {
     #expect(publisher["webhooks"]?.map(\.key).sorted() == ["environment", "id", "secretFile", "topics", "url"])
   }
 
+  /// A key as `check-config --describe --json` describes it.
+  private struct Line: Decodable {
+    let file, key, type, meaning: String
+    let isRequired: Bool
+    let list, environmentVariable: String?
+    let `default`: String?
+  }
+
+  /// The objects and the tables tell the same keys, with the same texts.
+  @Test func linesHaveEveryKeyOfTheTables() throws {
+    let (settings, publisher) = ConfigurationLoader.reference(DoorRegistry.all)
+    let lines = try ConfigurationReference.lines(DoorRegistry.all).map {
+      try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+    }
+    #expect(Set(publisher.keys) == Set(ConfigurationReference.parts.map(\.key)))
+    let described =
+      settings.map { ("configuration", "", $0) }
+      + ConfigurationReference.parts.flatMap { part in (publisher[part.key] ?? []).map { ("publisher", part.key, $0) } }
+    #expect(lines.count == described.count)
+    for (line, (file, list, key)) in zip(lines, described) {
+      #expect(line.file == file && line.list ?? "" == list && line.key == key.key)
+      #expect(line.meaning == key.meaning && line.environmentVariable == key.variable && line.type == key.expected)
+      let shown = line.isRequired ? "required" : line.default ?? "none"
+      #expect([shown, "`\(shown)`"].contains(key.fallback), "\(key.key)")
+    }
+  }
+
   @Test func everyKeyHasItsOwnVariable() {
     let (settings, publisher) = ConfigurationLoader.reference(DoorRegistry.all)
     let variables = settings.compactMap(\.variable)

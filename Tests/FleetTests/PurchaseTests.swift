@@ -67,6 +67,14 @@ struct PurchaseTests {
         #expect(webhook.isVerified)
         #expect(webhook.body == bodies[webhook.id])
       }
+      // The lines that lead from an alert about slow purchases to their traces.
+      let finalized = fleet.logged(#""event":"finalized""#)
+      #expect(finalized.count >= ids.count)
+      #expect(finalized.allSatisfy { $0.contains(#""ageSeconds":"#) && $0.contains(#""traceId":""#) })
+      try await eventually("the notifiers have logged how long each first attempt waited") {
+        let lines = fleet.logged(#""event":"delivered""#).filter { $0.contains(#""firstAttemptDelaySeconds":"#) }
+        return lines.count >= ids.count && lines.allSatisfy { $0.contains(#""traceId":""#) }
+      }
       for name in fleet.roles.keys {
         let metric =
           switch name.prefix(while: { $0 != "-" }) {

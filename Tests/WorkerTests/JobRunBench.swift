@@ -45,7 +45,10 @@ final class JobRunBench {
   /// - Parameters:
   ///   - apps: the publisher's.
   ///   - signedData: verifies what a job has signed.
-  init(apps: [Publisher.App] = [], signedData: SignedDataVerifier = SignedDataVerifier()) throws {
+  ///   - logLevel: of the run's own lines.
+  init(
+    apps: [Publisher.App] = [], signedData: SignedDataVerifier = SignedDataVerifier(), logLevel: Log.Level = .error
+  ) throws {
     // No lease ends by itself, however busy the machine is.
     let settings = try ConfigurationFolder().settings(
       #"""
@@ -70,7 +73,7 @@ final class JobRunBench {
         whileAsking(run)
         return attempts.isEmpty ? nil : attempts.removeFirst()
       },
-      clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
+      clock: FleetClock { Self.now }, log: Log(level: logLevel), metrics: worker,
       outlet: EventOutlet(
         broker, queue: { _ in "cs.notifier" }, EventOutlet.Subscribers(), Log(level: .error), tracer,
         onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },

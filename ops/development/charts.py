@@ -10,6 +10,8 @@ KUBERNETES = ROOT / "ops" / "kubernetes"
 PROMETHEUS = ROOT / "ops" / "prometheus"
 # What the tests render for `countersign check-config`, which needs the executable.
 RENDERED = ROOT / ".countersign" / "chart" / "etc"
+# The same with the files and values of docs/operate/kubernetes.md.
+OF_PAGE = ROOT / ".countersign" / "chart" / "page"
 PYTHON = PrivatePython(
     "chart-python", KUBERNETES / "requirements.txt", "checks the Helm chart with Helm and the schemas of Kubernetes")
 PROMTOOL = ROOT / ".countersign" / "promtool"
@@ -56,7 +58,7 @@ def run(command):
 def check_chart():
     """Runs the tests of the chart, and of the alerts and dashboards that it brings along.
 
-    They leave the files of a pod's /etc/countersign in ``RENDERED``.
+    They leave the files of a pod's /etc/countersign in ``RENDERED`` and in ``OF_PAGE``.
     """
     PYTHON.prepare()
     # promtool and kubectl must not find anything of this machine's.

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from development import browsers, memory
-from development.charts import RENDERED, check_chart
+from development.charts import OF_PAGE, RENDERED, check_chart
 from development.contract import PYTHON, check_contract
 from development.example_clients import check_purchases
 from development.generated_clients import PYTHON as GENERATORS
@@ -236,6 +236,8 @@ def test(arguments, parts):
     if is_whole or only_chart:
         check("the chart's configuration",
               [COUNTERSIGN, "check-config", "--config", RENDERED / "config" / "countersign.json"])
+        check("the configuration of the page about Kubernetes",
+              [COUNTERSIGN, "check-config", "--config", OF_PAGE / "config" / "countersign.json"])
     if is_whole:
         # Tests wait for each other, for restarts and for pauses more than for the processor.
         with parts.part("the tests"):

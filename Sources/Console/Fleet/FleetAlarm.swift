@@ -29,7 +29,7 @@ struct FleetAlarm: Equatable, Sendable {
     beats.filter(\.isSilent).map { beat in
       FleetAlarm(
         "The \(beat.role) \(beat.place) has been silent for \(ConsoleTime.duration(beat.silence)).",
-        "CountersignRoleDown", "role-down")
+        beat.role == "console" ? "CountersignConsoleDown" : "CountersignRoleDown", "role-down")
     }
   }
 

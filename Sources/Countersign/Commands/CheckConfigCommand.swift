@@ -5,16 +5,21 @@ import EventLoop
 import JSON
 
 /// `countersign check-config`: reports every mistake of the configuration without connecting to any server.
+///
+/// With `--describe` it tells every key instead.
 enum CheckConfigCommand {
-  static let usage = "--config FILE [--json] | --describe"
+  static let usage = "--config FILE [--json] | --describe [--json]"
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
-    if arguments == ["--describe"] {
-      print(ConfigurationReference.markdown(DoorRegistry.all))
+    let isJSON = arguments.contains("--json")
+    if arguments.contains("--describe"), Set(arguments).isSubset(of: ["--describe", "--json"]) {
+      let doors = DoorRegistry.all
+      print(
+        isJSON
+          ? ConfigurationReference.lines(doors).joined(separator: "\n") : ConfigurationReference.markdown(doors))
       return 0
     }
-    let isJSON = arguments.contains("--json")
     do {
       let rest = arguments.filter { $0 != "--json" }
       let configuration = try LoadedConfiguration(rest, command: "check-config").withoutMistakes()

@@ -208,7 +208,7 @@ final class EndpointRun {
     guard let health = await self.record(record) else { return false }
     giveBack(&holdsSlot)
     await disableIfNeeded(step, failingSince: health.failingSince)
-    return await follow(step.result, nextAt, reason: step.error ?? "")
+    return await follow(step.result, nextAt, reason: step.error ?? "", firstDelay: attempt.firstDelay)
   }
 
   private func giveBack(_ holdsSlot: inout Bool) {
@@ -286,10 +286,17 @@ final class EndpointRun {
   }
 
   /// Does the next step after an attempt. This run made the attempt, or an earlier run that did not get this far.
-  private func follow(_ result: DeliveryAttempt.Result, _ nextAt: Int64?, reason: String) async -> Bool {
+  ///
+  /// - Parameter firstDelay: the seconds from the event to this attempt, if it is the first one.
+  private func follow(
+    _ result: DeliveryAttempt.Result, _ nextAt: Int64?, reason: String, firstDelay: Double? = nil
+  ) async -> Bool {
+    // The log leaves an empty text out.
+    let waited = firstDelay.map(Log.Value.double) ?? ""
     switch result {
     case .delivered, .skipped:
-      log.info(result == .delivered ? "delivered" : "delivery skipped")
+      log.info(
+        result == .delivered ? "delivered" : "delivery skipped", ["firstAttemptDelaySeconds": waited])
       return true
     case .failed:
       let now = context.now()
@@ -300,7 +307,9 @@ final class EndpointRun {
       next.waited = 0
       next.due = nextAt
       let delay = Double((nextAt ?? now) - now) / 1000
-      log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
+      log.info(
+        "delivery delayed",
+        ["cause": .string(reason), "delaySeconds": .double(delay), "firstAttemptDelaySeconds": waited])
       return await dependencies.enqueue(next, now: now, log)
     case .abandoned:
       guard !endpoint.isForward else {

@@ -20,6 +20,9 @@ final class WebhookAttempt {
     var ranOutOfTime = false
     var answer: [UInt8] = []
     var duration: Duration = .zero
+    /// The seconds from the event to its first attempt, without the time for which the endpoint itself kept it waiting;
+    /// `nil` for a later attempt.
+    var firstDelay: Double?
 
     /// Judges the attempt.
     func step(number: Int, jitter: Double, schedule: [Duration]) -> DeliveryStep {
@@ -82,13 +85,15 @@ final class WebhookAttempt {
   /// Sends the event.
   func send() async -> Ending {
     let now = dependencies.context.now()
+    var ending = Ending()
     if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
       let published = milliseconds(rfc3339: time)
     {
-      dependencies.metrics.firstAttemptDelay.observe(Double(max(0, now - published - waited)) / 1000)
+      let delay = Double(max(0, now - published - waited)) / 1000
+      ending.firstDelay = delay
+      dependencies.metrics.firstAttemptDelay.observe(delay)
       if waited > 0 { dependencies.metrics.endpointWait.observe(Double(waited) / 1000) }
     }
-    var ending = Ending()
     let start = ContinuousClock.now
     do {
       let answer = try await dependencies.client.send(request(now))

@@ -354,7 +354,7 @@ final class JobRun {
       "finalized",
       [
         "result": .string(result?.code.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
-        "version": .int(synchronization.version),
+        "version": .int(synchronization.version), "ageSeconds": .double(age.inSeconds),
       ])
     dependencies.metrics.results.count(result?.code.rawValue ?? "")
     if job.imported != nil { dependencies.metrics.imported.count(result?.code.rawValue ?? "") }

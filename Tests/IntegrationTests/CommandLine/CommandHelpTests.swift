@@ -65,6 +65,33 @@ struct CommandHelpTests {
     #expect(!text.isEmpty && !text.contains("\u{1B}"), "\(text)")
   }
 
+  @Test(arguments: [
+    ("check-config --describe --config /nowhere", "--describe: it does not go with the other arguments"),
+    ("migrate --config /nowhere --json", "--json: it does not go with the other arguments"),
+    ("check-config --descrbe", "--descrbe; did you mean --describe?"),
+  ])
+  func `an option that the command has is never its own correction`(words: String, expected: String) async throws {
+    let (status, text) = try await bash("\(Repository.products)/countersign \(words) 2>&1")
+    #expect(status == 2 && text.contains("unusable argument \(expected)\n"), "\(text)")
+  }
+
+  @Test func `check-config describes each key as an object`() async throws {
+    struct Key: Decodable {
+      let file, key, type, meaning: String
+      let isRequired: Bool
+      let environmentVariable, list: String?
+      let `default`: String?
+    }
+    let (status, text) = try await bash("\(Repository.products)/countersign check-config --json --describe")
+    let keys = try text.split(separator: "\n").map { try JSONDecoder().decode(Key.self, from: Data($0.utf8)) }
+    #expect(status == 0)
+    let url = try #require(keys.first { $0.key == "rabbitmq.url" })
+    #expect(url.environmentVariable == "COUNTERSIGN_RABBITMQ_URL" && url.type == "a string" && url.list == nil)
+    let app = try #require(keys.first { $0.list == "apps" && $0.key == "bundleId" })
+    #expect(app.file == "publisher" && app.isRequired && app.default == nil && app.environmentVariable == nil)
+    #expect(keys.contains { $0.file == "configuration" && $0.key == "traces.ratio" && $0.default == "0.01" })
+  }
+
   /// What a shell prints for a script.
   private func bash(_ script: String) async throws -> (status: Int32, text: String) {
     let output = FileManager.default.temporaryDirectory.appending(path: "countersign-bash-\(UUID().uuidString)")
@@ -78,7 +105,10 @@ struct CommandHelpTests {
     ("", ["gateway", "jobs", "verify", "--version"]), ("ga", ["gateway"]), ("jobs ", ["list", "retry", "--cause"]),
     ("dead ", ["list", "show", "retry", "bury", "erase", "--kind"]),
     ("jobs list --ca", ["--cause"]), ("verify --ba", ["--batch"]), ("gateway --config /etc/passw", ["/etc/passwd"]),
-    ("nonsense --", []),
+    ("verify --root /etc/passw", ["/etc/passwd"]), ("verify /etc/passw", ["/etc/passwd"]),
+    ("import --report /etc/passw", ["/etc/passwd"]), ("import /etc/passw", ["/etc/passwd"]),
+    ("shadow compare /etc/passw", ["/etc/passwd"]), ("export --output /etc/passw", ["/etc/passwd"]),
+    ("shadow compare --rep", ["--report"]), ("jobs list /etc/passw", []), ("nonsense --", []),
   ])
   func `bash completes commands, actions, options and files`(line: String, expected: [String]) async throws {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map { "'\($0)'" }.joined(separator: " ")

@@ -20,5 +20,7 @@ import Testing
     #expect(NearestName.of("worker.retry", among: ["worker.retries", "worker.retr"]) == "worker.retr")
     #expect(NearestName.of("abcf", among: ["abcd", "abce"]) == "abcd")
     #expect(NearestName.question("abcf", among: ["abcd"]) == "; did you mean abcd?")
+    // Nobody who wrote a name meant the same name.
+    #expect(NearestName.question("abcd", among: ["abcd", "abce"]) == "")
   }
 }

@@ -3,7 +3,7 @@ import re
 import sys
 
 from development.alerts import RULES
-from development.grafana.evaluation import ROLES
+from development.grafana import evaluation
 from development.grafana.load import Load
 from development.grafana.prometheus import Prometheus, scraping
 from development.runbooks import (
@@ -18,6 +18,8 @@ from fleet.run import put_customer
 # In an order in which each finds a fleet that is whole.
 TOPICS = (roles, apple, jobs, servers, publishers, webhooks, notifications, refunds, timers, subscribers, aside,
           gateway, key_sets)
+# Those that Prometheus asks.
+ROLES = (*evaluation.ROLES, "console")
 
 
 def trials(names):
@@ -43,6 +45,7 @@ def main(names):
         system = Fleet(processes)
         try:
             system.start()
+            system.start_console()
             put_customer(system.configuration)
             settings = scraping(system, ROLES, SCRAPE, [rules(processes.folder)])
             with Prometheus(processes, settings=settings) as prometheus:

@@ -24,6 +24,8 @@ def nothing_finalized(stage):
         # Jobs must wait for longer than the thresholds of two more alerts.
         time.sleep(65)
     stage.fires("JobsWait", "SynchronizationsSlow")
+    stage.lists("jobs-wait.md", "worker")
+    stage.lists("synchronizations-slow.md", "worker")
     stage.ends("NothingFinalized", "RoleDown")
 
 
@@ -37,6 +39,16 @@ def role_down(stage):
         time.sleep(30)
     stage.ends("RoleDown")
     stage.fires("WebhooksLate")
+    stage.lists("webhooks-late.md", "notifier")
+
+
+@trial
+def console_down(stage):
+    """the console is killed, and started again"""
+    with stage.broken(lambda: stage.kill("console"), lambda: stage.start("console")):
+        stage.fires("ConsoleDown")
+        stage.metric('up{job="console"}', lambda value: value == 0, "is 0")
+    stage.ends("ConsoleDown")
 
 
 @trial

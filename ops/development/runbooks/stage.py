@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+from development.alerts import RUNBOOKS
 from fleet import COUNTERSIGN, Failure
 from fleet.processes import wait_until
 from fleet.servers import Servers
@@ -234,6 +235,19 @@ class Stage:
         line = wait_until(f"{event} in the log of the {role}", look, SECONDS, every=0.5)
         self.note(f"log of a {role}: `{event}`")
         return line.decode(errors="replace")
+
+    def lists(self, page, role):
+        """Runs the `jq` of a runbook on what a role has logged since the trial began: it lists what was slow."""
+        program = re.search(r"jq -cR '([^']+)'", (RUNBOOKS / page).read_text())[1]
+        paths = [self.system.folder / f"{name.replace(' ', '-')}.log" for name in self.processes(role)]
+
+        def look():
+            text = b"".join(path.read_bytes()[self.marks.get(path, 0):] for path in paths)
+            run = subprocess.run(["jq", "-cR", program], input=text, capture_output=True, check=True)
+            found = [json.loads(line) for line in run.stdout.splitlines()]
+            return next((line for line in found if line["synchronizationId"] and line["traceId"]), None)
+        print(f"    {wait_until(f'a line of the jq of {page}', look, SECONDS, every=0.5)}", flush=True)
+        self.note(f"the page's `jq` on the log of a {role} prints `synchronizationId` and `traceId`")
 
     def metric(self, query, is_so, what):
         """Waits until a number of Prometheus is as the runbook says."""

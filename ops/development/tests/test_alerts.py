@@ -56,6 +56,14 @@ class Alerts(unittest.TestCase):
         self.assertFalse(any("a sum of nothing" in text for text in alerts.mistakes(rules=sound)))
         gone = form.format('up{job="worker"} == 0')
         self.assertTrue(any("has no up" in text for text in alerts.mistakes(rules=gone)))
+        # A fleet may have no console, so its alert must not miss one.
+        optional = form.format('up{job="console"} == 0')
+        self.assertFalse(any("has no up" in text for text in alerts.mistakes(rules=optional)))
+
+    def test_the_example_scrapes_each_role_under_the_name_that_alerts_expect(self):
+        scraped = set(re.findall(r"job_name: (\w+)", (alerts.RULES.parent / "prometheus.yml").read_text()))
+        asked = set(re.findall(r'up\{job="(\w+)"\}', alerts.RULES.read_text()))
+        self.assertEqual(scraped, asked)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,9 @@ ACCEPTED = 'countersign_registrations_total{code="accepted"}'
 SLOW = {"60": 1, "300": 10, "+Inf": 10}
 ALERTS = {
     "RoleDown": [(up(worker=0), up()), ({key: value for key, value in up().items() if "notifier" not in key}, up())],
+    # A console that is gone for good is missed by nobody; a gateway that is away is another alert.
+    "ConsoleDown": [({'up{job="console"}': always(0)}, {'up{job="console"}': always(1)}),
+                    ({'up{job="console"}': always(0)}, up(gateway=0))],
     "LedgerAway": [gauge("countersign_connection_up", 0, 1, 'connection="ledger"')],
     "ConnectionDown": [({'countersign_connection_up{connection="redis"}': always(0)},
                         {'countersign_connection_up{connection="subscriber billing"}': always(0),

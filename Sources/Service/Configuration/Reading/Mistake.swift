@@ -39,6 +39,8 @@ public struct KeyDescription: Sendable, Equatable {
   public let key: String
   /// The environment variable that overrides it; `nil` in publisher files.
   public let variable: String?
+  /// The expected value, in the words of a mistake: `a whole number from 1 to 10`.
+  public let expected: String
   /// The default as a person would write it, or `required`.
   public let fallback: String
   /// One sentence.

@@ -23,8 +23,10 @@ public enum NearestName {
   }
 
   /// The end of a sentence about a word that nobody knows: `; did you mean NAME?`, or nothing.
+  ///
+  /// The word itself is never the answer: somebody who wrote it did not mistype it.
   public static func question(_ word: String, among names: some Sequence<String>) -> String {
-    of(word, among: names).map { "; did you mean \($0)?" } ?? ""
+    of(word, among: names).flatMap { $0 == word ? nil : "; did you mean \($0)?" } ?? ""
   }
 
   /// How many letters must be added, dropped, replaced or exchanged with their neighbour (the restricted

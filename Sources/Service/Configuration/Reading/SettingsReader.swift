@@ -218,7 +218,8 @@ final class SettingsReader {
     let variable = environment == nil ? nil : Self.variable(key)
     descriptions.append(
       KeyDescription(
-        key: key, variable: variable, fallback: shown ?? "required", meaning: meaning, isSecret: form.isSecret))
+        key: key, variable: variable, expected: form.expected, fallback: shown ?? "required", meaning: meaning,
+        isSecret: form.isSecret))
     if let variable, let text = environment?[variable.exact] {
       if let value = form.text(text) {
         if !form.isSecret { stated.append(StatedSetting(key, text, shown: shown ?? "required")) }
