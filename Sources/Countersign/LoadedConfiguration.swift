@@ -75,38 +75,20 @@ struct UsageError: Error, CustomStringConvertible {
 }
 
 extension ConfigurationLoader {
-  /// Reads the arguments `--config FILE`.
+  /// Reads the arguments `--config FILE`, in the order of ``Command/ordered(_:)``.
   init(_ arguments: [String], command: String) throws {
     var file: String?
     var rest = arguments[...]
     while let word = rest.popFirst() {
-      if word == "--config" {
-        guard let value = rest.popFirst() else {
-          throw UsageError(description: "countersign \(command): --config needs the path of the configuration's file")
-        }
-        file = value
-      } else if word.hasPrefix("--config=") {
-        file = String(word.dropFirst(9))
-      } else {
-        throw UsageError(
-          description: "countersign \(command): unusable argument \(word)\(question(word, command))\n"
-            + "usage: countersign \(command) \(usage(of: command))")
+      guard word == "--config" else {
+        throw UsageError(description: "countersign \(command): \(word) does not go together with the other arguments")
       }
+      file = rest.popFirst()
     }
-    guard let file else {
-      throw UsageError(description: "countersign \(command): --config FILE is missing")
+    guard let file else { throw UsageError(description: "countersign \(command): --config FILE is missing") }
+    guard !file.isEmpty else {
+      throw UsageError(description: "countersign \(command): --config needs the path of a file")
     }
     self.init(file: file, environment: ProcessInfo.processInfo.environment, doors: DoorRegistry.all)
   }
-}
-
-/// What a command takes, as its help says.
-private func usage(of command: String) -> String {
-  Command.all.first { $0.name == command }?.arguments ?? "--config FILE"
-}
-
-/// The option that somebody meant.
-private func question(_ word: String, _ command: String) -> String {
-  let options = usage(of: command).split(whereSeparator: { " [](){}|".contains($0) }).filter { $0.hasPrefix("--") }
-  return NearestName.question(word, among: options.map(String.init))
 }

@@ -6,7 +6,13 @@ import JSON
 
 /// `countersign check-config`: reports every mistake of the configuration without connecting to any server.
 enum CheckConfigCommand {
-  static let usage = "--config FILE [--json] | --describe"
+  static let command = Command(
+    name: "check-config", summary: "checks the configuration, and lists every mistake",
+    synopsis: "--config FILE [--json] | --describe",
+    options: [
+      .configuration, CommandOption("--json", "the mistakes and warnings as one JSON object"),
+      CommandOption("--describe", "prints the tables of docs/reference/configuration.md"),
+    ], run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

@@ -70,6 +70,10 @@ struct PublisherTests: PublisherSuite {
     (#"[{"url": "http://h/a"}]"#, "notifications.forwardTo[0].url: is not encrypted"),
     (#"[{"url": "https://10.0.0.1/a"}]"#, "notifications.forwardTo[0].url: leads to an address that is not public"),
     (#"[{"url": "https://h/a", "environment": "Xcode"}]"#, "notifications.forwardTo[0].environment: expected one of"),
+    (
+      #"[{"url": "https://h/a", "urll": "x"}]"#,
+      "notifications.forwardTo[0].urll: is no key of this file; did you mean url?"
+    ),
     (#"[{"url": "https://h/a", "topics": []}]"#, "notifications.forwardTo[0].topics: is no key of this file"),
     (#"[{"url": "https://h/a"}, {"url": "https://h/a"}]"#, "notifications.forwardTo: expected no URL twice"),
   ])

@@ -102,11 +102,14 @@ extension PublisherReader {
 
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
     if text.first(where: { !$0.isWhitespace }) == "{" {
-      guard let value: JSONValue = try? JSONText(Array(text.utf8), limits: .own).decoded(),
-        case .object(let members) = value
-      else {
-        throw UnusableFile("it is not JSON")
+      let bytes = Array(text.utf8)
+      let value: JSONValue
+      do {
+        value = try JSONText(bytes, limits: .own).decoded()
+      } catch let error as JSONSyntaxError where error.repeatedMember == nil {
+        throw UnusableFile("it is not JSON: \(JSONMistake(error, in: bytes, isSecret: true))")
       }
+      guard case .object(let members) = value else { throw UnusableFile("it is \(value.shape), no JSON object") }
       return try CustomerTokenKey(jwk: members).key
     }
     switch algorithm {
