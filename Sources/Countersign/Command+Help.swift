@@ -22,12 +22,14 @@ extension Command {
 
   /// The help of the executable itself.
   static var usage: String {
-    """
-    usage: countersign COMMAND [ARGUMENTS]
+    let commands: [(name: String, meaning: String)] = all.map { ($0.name, $0.summary) }
+    let others: [(name: String, meaning: String)] = options.map { ($0.name, $0.meaning) }
+    return """
+      usage: countersign COMMAND [ARGUMENTS]
 
-    \(HelpText.table(all.map { ($0.name, $0.summary) } + options.map { ($0.name, $0.meaning) }))
+      \(HelpText.table(commands + others))
 
-    A role takes --config FILE; any key of the file can be overridden by an environment variable.
-    """
+      A role takes --config FILE; any key of the file can be overridden by an environment variable.
+      """
   }
 }

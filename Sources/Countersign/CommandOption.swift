@@ -28,5 +28,6 @@ struct CommandOption: Sendable {
   /// The name in the audit log.
   static let operatorName = CommandOption(
     "--as NAME", "your name in the audit log; the default is the user of the system")
+  /// The form of the option that chooses by age.
   static let olderThan = "--older-than TIME"
 }

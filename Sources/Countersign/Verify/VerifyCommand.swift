@@ -1,4 +1,5 @@
 import AppStore
+import Configuration
 import EventLoop
 import FoundationEssentials
 
@@ -24,6 +25,12 @@ enum VerifyCommand {
   @LoopActor static func run(_ arguments: [String]) async -> Int32 {
     do {
       let options = try VerifyOptions(arguments)
+      for file in options.rootFiles {
+        let cause = FileBytes.cause(file)
+        guard cause.isEmpty else {
+          throw VerifyOptions.Unusable(description: "--root: \(file) cannot be read\(cause)")
+        }
+      }
       let verification = try OfflineVerification(rootFiles: options.rootFiles)
       let input = try LineInput(file: options.file)
       if options.isBatch { return VerifyBatch(verification: verification, options: options).run(input) }

@@ -90,6 +90,7 @@ struct CommandHelpTests {
     ("verify --kind transactoin x", "there is no kind transactoin; did you mean transaction?"),
     ("verify --environment production x", "there is no environment production; did you mean Production?"),
     ("verify /nope", "countersign verify: cannot open /nope: there is no such file"),
+    ("verify --root /nope x", "--root: /nope cannot be read: there is no such file"),
     ("console-password --nam kim", "there is no option --nam; did you mean --name?"),
     (
       "console-password --name kim --role suport", "--role needs one of: viewer, support, operator, not suport; did you"

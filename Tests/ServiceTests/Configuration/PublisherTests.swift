@@ -151,6 +151,24 @@ struct PublisherTests: PublisherSuite {
     }
   }
 
+  /// OpenSSL's numbers would help nobody.
+  @Test(arguments: [
+    (KeysOfOtherKinds.rsa, "it holds a private key"), ("x", "it holds no public key in PEM"),
+    ("-----BEGIN CERTIFICATE-----\nx", "it holds a certificate"),
+    ("-----BEGIN PUBLIC KEY-----\nx", "it ends too early"),
+    (TestKeys.p384Public, "it holds another kind of key, or is damaged"),
+    (
+      #"{"kty" "EC"}"#,
+      "it is not JSON: line 1, column 8: a character is unexpected; is a colon missing before it?"
+    ),
+  ])
+  func `a file without a public key says what it holds`(text: String, problem: String) throws {
+    try folder.write(text, to: "publishers/es256.pem")
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "ES256", "publicKeyFile": "es256.pem"}"#)
+        == ["publishers/a.json: customerTokens.publicKeyFile: expected a public key for ES256: \(problem)"])
+  }
+
   @Test func severalFilesInTheOrderOfTheirIds() throws {
     try folder.write(#"{"publisherId": 9}"#, to: "publishers/a.json")
     try folder.write(#"{"publisherId": 8}"#, to: "publishers/b.json")

@@ -12,7 +12,7 @@ public struct PrivateKeyKind: Sendable, Equatable, CustomStringConvertible {
       return nil
     }
     let handle = KeyHandle(takingOwnershipOf: pointer)
-    switch EVP_PKEY_get_base_id(pointer) {
+    switch handle.algorithm {
     case EVP_PKEY_RSA: description = "an RSA key"
     case EVP_PKEY_ED25519: description = "an Ed25519 key"
     case EVP_PKEY_EC:

@@ -25,7 +25,7 @@ package enum FileBytes {
   /// Why a file cannot be read, as the end of a sentence: `: there is no such file`. Nothing, if it can be read by now.
   ///
   /// - Parameter kind: `file` or `folder`.
-  static func cause(_ path: String, _ kind: String = "file") -> String {
+  package static func cause(_ path: String, _ kind: String = "file") -> String {
     look(path).map { cause(of: $0, kind) } ?? ""
   }
 
@@ -74,9 +74,9 @@ package enum FileBytes {
   }
 
   /// The path from the root of the file system.
-  private static func absolute(_ path: String) -> String {
-    guard let folder = getcwd(nil, 0) else { return path }
+  static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
     defer { free(folder) }
-    return "\(String(cString: folder))/\(path.hasPrefix("./") ? path.dropFirst(2) : path[...])"
+    return "\(String(cString: folder))/\(path.dropFirst(path.hasPrefix("./") ? 2 : 0))"
   }
 }

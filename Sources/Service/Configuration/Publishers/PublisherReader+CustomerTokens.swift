@@ -89,7 +89,8 @@ extension PublisherReader {
       if key.algorithm.exact != algorithm.rawValue.exact { throw UnusableFile("it is a key for \(key.algorithm)") }
       return key
     } catch {
-      reader.note(prefix + "publicKeyFile", "expected a public key for \(algorithm.rawValue): \(error)")
+      let cause = error is CryptoError ? Self.defect(ofPEM: text) : "\(error)"
+      reader.note(prefix + "publicKeyFile", "expected a public key for \(algorithm.rawValue): \(cause)")
       return nil
     }
   }
@@ -98,6 +99,15 @@ extension PublisherReader {
     let description: String
 
     init(_ description: String) { self.description = description }
+  }
+
+  /// What a file has in place of a public key, without a word of its content, and without OpenSSL's numbers.
+  private static func defect(ofPEM text: String) -> String {
+    if text.contains("PRIVATE KEY-----") { return "it holds a private key" }
+    if text.contains("-----BEGIN CERTIFICATE") { return "it holds a certificate" }
+    guard text.contains("-----BEGIN PUBLIC KEY-----") else { return "it holds no public key in PEM" }
+    return text.contains("-----END PUBLIC KEY-----")
+      ? "it holds another kind of key, or is damaged" : "it ends too early"
   }
 
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
