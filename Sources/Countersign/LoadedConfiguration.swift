@@ -13,10 +13,8 @@ struct LoadedConfiguration: Sendable {
   let publishers: Publishers
   /// The mistakes of the publishers' files.
   let publisherMistakes: [Mistake]
-  /// Where secrets of the examples are in use, one sentence each.
-  let publishedSecrets: [String]
-  /// What `check-config` does not refuse, and an operator should still look at.
-  var warnings: [String] { publishedSecrets + settings.plainPorts }
+  /// What is no mistake, and still dangerous.
+  let warnings: [String]
   private let loader: ConfigurationLoader
   private let folder: PublisherFolder
 
@@ -54,7 +52,7 @@ struct LoadedConfiguration: Sendable {
     if publishers.all.isEmpty {
       throw Refused(cause: ConfigurationError(mistakes: publisherMistakes), files: loader.files)
     }
-    publishedSecrets = PublishedSecrets.warnings(publishers, loader.files)
+    warnings = PublishedSecrets.warnings(publishers, loader.files)
   }
 
   /// Refuses every mistake of a publisher's file too.
@@ -77,39 +75,20 @@ struct UsageError: Error, CustomStringConvertible {
 }
 
 extension ConfigurationLoader {
-  /// Reads the arguments `--config FILE`.
+  /// Reads the arguments `--config FILE`, in the order of ``Command/ordered(_:)``.
   init(_ arguments: [String], command: String) throws {
     var file: String?
     var rest = arguments[...]
     while let word = rest.popFirst() {
-      if word == "--config" {
-        guard let value = rest.popFirst() else {
-          throw UsageError(description: "countersign \(command): --config needs the path of the configuration's file")
-        }
-        file = value
-      } else if word.hasPrefix("--config=") {
-        file = String(word.dropFirst(9))
-      } else {
-        throw UsageError(
-          description: "countersign \(command): unusable argument \(word)\(question(word, command))\n"
-            + "usage: countersign \(command) \(usage(of: command))")
+      guard word == "--config" else {
+        throw UsageError(description: "countersign \(command): \(word) does not go together with the other arguments")
       }
+      file = rest.popFirst()
     }
-    guard let file else {
-      throw UsageError(description: "countersign \(command): --config FILE is missing")
+    guard let file else { throw UsageError(description: "countersign \(command): --config FILE is missing") }
+    guard !file.isEmpty else {
+      throw UsageError(description: "countersign \(command): --config needs the path of a file")
     }
     self.init(file: file, environment: ProcessInfo.processInfo.environment, doors: DoorRegistry.all)
   }
-}
-
-/// What a command takes, as its help says.
-private func usage(of command: String) -> String {
-  Command.all.first { $0.name == command }?.arguments ?? "--config FILE"
-}
-
-/// The option that somebody meant. If the command has the option itself, the others do not go with it.
-private func question(_ word: String, _ command: String) -> String {
-  let options = usage(of: command).split(whereSeparator: { " [](){}|".contains($0) }).filter { $0.hasPrefix("--") }
-  guard !options.contains(Substring(word)) else { return ": it does not go with the other arguments" }
-  return NearestName.question(word, among: options.map(String.init))
 }

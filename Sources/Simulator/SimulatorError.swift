@@ -12,9 +12,9 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// Reads `errno`; call it right after the failed call.
-  static func system(_ operation: String) -> SimulatorError {
-    SimulatorError(operation: operation, cause: String(cString: strerror(errno)))
+  /// - Parameter code: of `errno`, kept right after the failed call.
+  static func system(_ operation: String, _ code: Int32) -> SimulatorError {
+    SimulatorError(operation: operation, cause: String(cString: strerror(code)))
   }
 
   public var description: String { "could not \(operation): \(cause)" }

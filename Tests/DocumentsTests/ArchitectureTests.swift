@@ -107,6 +107,19 @@ struct ArchitectureTests {
     }
   }
 
+  /// A call between a failure and its code may change the code: even a `deinit` that closes a descriptor does. So each
+  /// place keeps the code right behind the failed call, and hands it on as a value.
+  @Test func noTextIsMadeFromErrnoItself() throws {
+    let sources = Repository.root + "/Sources/"
+    for file in try FileManager.default.subpathsOfDirectory(atPath: sources) where file.hasSuffix(".swift") {
+      // This one ends the process, and its text is made only then.
+      guard !file.hasSuffix("Observability/TraceParent.swift") else { continue }
+      for line in try text("Sources/" + file).split(separator: "\n") where line.contains("errno") {
+        #expect(!line.contains("strerror(errno)") && !line.contains("contains(errno)"), "\(file): \(line)")
+      }
+    }
+  }
+
   private func text(_ path: String) throws -> String {
     String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/" + path)), as: UTF8.self)
   }

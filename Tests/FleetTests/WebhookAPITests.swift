@@ -179,13 +179,16 @@ struct WebhookAPITests {
       #expect(moved.status == 409)
       #expect(try await api.send("PUT", path, "[]").body == .array([]))
       #expect(try await api.send("GET", "webhook_endpoints").list("endpoints").count == 1)
-      for topic in ["inappPurchaseSyncResults", "test", "a%20b"] {
+      for (topic, nearest) in [
+        ("inappPurchaseSyncResults", "; did you mean inappPurchaseSyncResult?"), ("test", ""), ("a%20b", ""),
+      ] {
         for (method, body) in [("GET", nil), ("PUT", "[]")] as [(String, String?)] {
           let refused = try await api.send(method, "webhook_subscriptions/\(topic)", body)
           #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
+          let known = DoorRegistry.catalog.topics.joined(separator: " or ")
           #expect(
             refused.text("detail")
-              == "topic: is not known; expected \(DoorRegistry.catalog.topics.joined(separator: " or "))")
+              == "topic: \"\(topic.replacing("%20", with: " "))\" is not known; expected \(known)\(nearest)")
         }
       }
       #expect(try await api.send("PUT", path, "{}").text("detail") == "expected a JSON array of endpoints")

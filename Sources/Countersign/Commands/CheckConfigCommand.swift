@@ -8,7 +8,15 @@ import JSON
 ///
 /// With `--describe` it tells every key instead.
 enum CheckConfigCommand {
-  static let usage = "--config FILE [--json] | --describe [--json]"
+  static let command = Command(
+    name: "check-config", summary: "checks the configuration, and lists every mistake",
+    synopsis: "--config FILE [--json] | --describe [--json]",
+    options: [
+      .configuration,
+      CommandOption(
+        "--json", "the mistakes and warnings as one JSON object; with --describe, one object for each key"),
+      CommandOption("--describe", "prints the tables of docs/reference/configuration.md"),
+    ], run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

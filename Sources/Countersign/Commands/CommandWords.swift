@@ -1,3 +1,4 @@
+import Configuration
 import Ledger
 
 /// The arguments of a command, read one after the other.
@@ -20,6 +21,39 @@ struct CommandWords {
   mutating func value<Value>(of option: String, _ expected: String, _ read: (String) -> Value?) throws -> Value {
     if let value = words.popFirst().flatMap(read) { return value }
     throw Refused(description: "\(option) needs \(expected)")
+  }
+
+  /// Takes the value of an option that has one of some names.
+  ///
+  /// - Throws: ``Refused`` with the names, the wrong one and the nearest.
+  mutating func choice<Value>(of option: String, _ names: [String], _ read: (String) -> Value?) throws -> Value {
+    let text = words.popFirst() ?? ""
+    if let value = read(text) { return value }
+    throw Refused(
+      description: "\(option) needs one of: \(names.joined(separator: ", "))" + Self.not(text, among: names))
+  }
+
+  /// Takes the word behind the command, such as an action.
+  ///
+  /// - Parameters:
+  ///   - kind: what it is, such as `an action`.
+  ///   - command: whose word it is.
+  /// - Throws: ``Refused``, as ``choice(of:_:_:)``.
+  mutating func first<Choice: RawRepresentable & CaseIterable>(_ kind: String, for command: String) throws -> Choice
+  where Choice.RawValue == String {
+    let text = words.popFirst() ?? ""
+    if let choice = Choice(rawValue: text) { return choice }
+    let names = Choice.allCases.map(\.rawValue)
+    let but = names.dropLast().joined(separator: ", ")
+    let all = names.count > 1 ? "\(but) or \(names.last ?? "")" : names.joined()
+    // An option stands there if the word is missing.
+    let wrong = text.hasPrefix("-") ? "" : text
+    throw Refused(description: "\(command) needs \(kind): \(all)" + Self.not(wrong, among: names))
+  }
+
+  /// The end of a refusal: the wrong name, and the one that was meant.
+  private static func not(_ text: String, among names: [String]) -> String {
+    text.isEmpty ? "" : ", not \(text)" + NearestName.question(text, among: names)
   }
 
   /// Takes a time: a whole number and `s`, `m` or `h`.

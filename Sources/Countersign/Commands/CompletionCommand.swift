@@ -2,7 +2,11 @@ import EventLoop
 
 /// `countersign completion bash`: prints what makes bash complete the commands and their options.
 enum CompletionCommand {
-  static let usage = "bash"
+  static let command = Command(
+    name: "completion", summary: "prints a script that makes bash complete commands, options and files", synopsis: "bash",
+    actions: ["bash"], mostOperands: 1, options: [],
+    notes: "Bash takes it with: source <(countersign completion bash). zsh takes the same after bashcompinit.", run: run
+  )
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
@@ -21,17 +25,18 @@ enum CompletionCommand {
       let words = command.words.joined(separator: " ")
       return "      \(command.name)) words='\(words)'\(command.takesFile ? " files=-f" : "") ;;"
     }
-    let options = Set(commands.flatMap(\.fileOptions)).sorted()
     let names = commands.map(\.name) + ["help"] + Command.options.map(\.name)
+    let files = Set(commands.flatMap(\.options).filter { $0.value == "FILE" }.map(\.name)).sorted()
     return """
       # source <(countersign completion bash)
       _countersign() {
         local word=${COMP_WORDS[COMP_CWORD]} words='' files=''
         case ${COMP_WORDS[COMP_CWORD - 1]} in
-          \(options.joined(separator: " | "))) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+          \(files.joined(separator: " | "))) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
         esac
         if ((COMP_CWORD == 1)); then words='\(names.joined(separator: " "))'; else
           case ${COMP_WORDS[1]} in
+            help) words='\(commands.map(\.name).joined(separator: " "))' ;;
       \(cases.joined(separator: "\n"))
           esac
         fi
@@ -43,23 +48,9 @@ enum CompletionCommand {
 }
 
 extension Command {
-  private var text: String { arguments ?? VerifyCommand.usage }
-
-  /// The options whose value is a file, such as `--config FILE`.
-  var fileOptions: [String] {
-    text.matches(of: /(--[a-z][a-z-]*) FILE\b/).map { String($0.output.1) }
-  }
-
   /// Whether the command takes a file without an option before it.
-  var takesFile: Bool { text.replacing(/--[a-z][a-z-]* FILE\b/, with: "").contains(/\bFILE\b/) }
+  var takesFile: Bool { synopsis.replacing(/--[a-z][a-z-]* FILE\b/, with: "").contains(/\bFILE\b/) }
 
   /// What may stand behind the command's name: its actions and its options.
-  var words: [String] {
-    let actions = text.prefix { $0 != " " }.split(separator: "|").map(String.init)
-    var words = text.hasPrefix("-") || text.contains("\n") ? [] : actions
-    for match in text.matches(of: /--[a-z][a-z-]*/) where !words.contains(String(match.output)) {
-      words.append(String(match.output))
-    }
-    return words + ["--help"]
-  }
+  var words: [String] { actions + options.map(\.name) + ["--help"] }
 }

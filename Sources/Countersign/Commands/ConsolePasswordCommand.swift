@@ -4,7 +4,16 @@ import EventLoop
 /// `countersign console-password`: makes a line of the console's file of users. The password comes from standard input,
 /// so that no list of processes and no history of a shell shows it.
 enum ConsolePasswordCommand {
-  static let usage = "--name NAME --role viewer|support|operator [--publishers IDS]"
+  static let command = Command(
+    name: "console-password",
+    summary: "makes a line of the console's file of users from the password on standard input",
+    synopsis: "--name NAME --role \(PasswordLine.roles.joined(separator: "|")) [--publishers IDS]",
+    options: [
+      CommandOption("--name NAME", "the person's name"),
+      CommandOption("--role ROLE", "what the person may do: \(PasswordLine.roles.joined(separator: ", "))"),
+      CommandOption(
+        "--publishers IDS", "the publishers that the person sees, as 1001,1002; the default is *, all of them"),
+    ], run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
@@ -18,9 +27,7 @@ enum ConsolePasswordCommand {
             PasswordLine.isName($0) ? $0 : nil
           }
         case "--role":
-          role = try words.value(of: word, "one of \(PasswordLine.roles.joined(separator: ", "))") { text in
-            PasswordLine.roles.first { $0 == text }
-          }
+          role = try words.choice(of: word, PasswordLine.roles) { text in PasswordLine.roles.first { $0 == text } }
         case "--publishers":
           publishers = try words.value(of: word, "* or the ids of publishers with commas, as 1,2") {
             PasswordLine.isPublishers($0) ? $0 : nil
@@ -39,7 +46,7 @@ enum ConsolePasswordCommand {
       print(line)
       return 0
     } catch {
-      complain("countersign console-password: \(error)\nusage: countersign console-password \(usage)")
+      complain("countersign console-password: \(error)\nusage: countersign console-password \(command.synopsis)")
       return 2
     }
   }

@@ -9,15 +9,15 @@ import HTTPClient
 /// It is for what asks with a command and not over HTTP, such as a health check of Docker. The image has no other
 /// program that could ask.
 enum HealthCommand {
-  static let usage = "gateway|worker|notifier|console|simulator --config FILE"
+  static let command = Command(
+    name: "health", summary: "asks a running role of this machine whether it is ready",
+    synopsis: "\(Role.allCases.map(\.rawValue).joined(separator: "|")) --config FILE",
+    actions: Role.allCases.map(\.rawValue), mostOperands: 1, notes: "Exits with 0 if the role is ready, and 1 if not.",
+    run: run)
 
   /// Who is asked.
-  private enum Role: String {
+  private enum Role: String, CaseIterable {
     case gateway, worker, notifier, console, simulator
-  }
-
-  private struct Refused: Error, CustomStringConvertible {
-    let description: String
   }
 
   @LoopActor
@@ -25,10 +25,8 @@ enum HealthCommand {
     let role: Role
     let settings: Settings
     do {
-      guard let named = arguments.first.flatMap(Role.init) else {
-        throw Refused(description: "health needs a role: gateway, worker, notifier, console or simulator")
-      }
-      role = named
+      var words = CommandWords(arguments)
+      role = try words.first("a role", for: "health")
       // The publishers' files do not matter to it: the role itself has read them.
       settings = try ConfigurationLoader(Array(arguments.dropFirst()), command: "health").settings()
     } catch {

@@ -16,9 +16,10 @@ import Service
 /// Nobody can bury one of them: what was accepted is finalized. A job that kills its workers is given up by itself.
 @LoopActor
 struct JobsCommand {
-  nonisolated static let usage =
-    "list|show|retry --config FILE [--cause CAUSE] [--publisher ID] [--app BUNDLE] [--id SYNCHRONIZATION] "
-    + "[--older-than 90s|15m|2h] [--limit N] [--dry-run] [--plain] [--json] [--as NAME]"
+  nonisolated static let command = Command(
+    name: "jobs", summary: "lists the jobs that wait for their next attempt, shows one, or runs them at once",
+    synopsis: "\(JobsOptions.Action.allCases.map(\.rawValue).joined(separator: "|")) --config FILE [OPTION]...",
+    actions: JobsOptions.Action.allCases.map(\.rawValue), mostOperands: 1, options: JobsOptions.all, run: run)
 
   private let options: JobsOptions
   private let configuration: LoadedConfiguration

@@ -3,7 +3,7 @@ import Domain
 
 /// The arguments of `countersign jobs`, by value.
 struct JobsOptions: Equatable {
-  enum Action: String {
+  enum Action: String, CaseIterable {
     /// Lists the jobs.
     case list
     /// Prints jobs with all that they have.
@@ -21,19 +21,29 @@ struct JobsOptions: Equatable {
   /// Who runs the command, if not the user of the system.
   var operatorName: String?
 
-  /// Reads the arguments; returns the others, too.
+  /// All of them.
+  static let all = [
+    CommandOption.configuration,
+    CommandOption("--cause CAUSE", "jobs that wait for this cause, as in countersign_job_retries_total"),
+    CommandOption("--publisher ID", "jobs of one publisher"),
+    CommandOption("--app BUNDLE_ID", "jobs of one app; one of an unknown app matches each app of its publisher"),
+    CommandOption("--id ID", "the job of one synchronization"),
+    CommandOption(CommandOption.olderThan, "jobs that were registered at least this long ago: 90s, 15m or 2h"),
+    CommandOption("--limit N", "at most N jobs; without it, list prints 100, show prints 1, and retry takes all"),
+    CommandOption("--dry-run", "retry only counts"),
+    CommandOption("--plain", "show prints customers' ids, and the data that clients sent about them"),
+    CommandOption("--json", "has no effect: lists always have one JSON object per line"), .operatorName,
+  ]
+
+  /// Reads the arguments; returns those that are not its own, too.
   static func read(_ arguments: [String]) throws -> (options: JobsOptions, rest: [String]) {
     var (options, rest) = (JobsOptions(), [String]())
     var words = CommandWords(arguments)
-    guard let action = words.next().flatMap(Action.init) else {
-      throw CommandWords.Refused(description: "jobs needs an action: list, show or retry")
-    }
-    options.action = action
+    options.action = try words.first("an action", for: "jobs")
     while let word = words.next() {
       switch word {
       case "--cause":
-        let causes = RetryCause.allCases.map(\.rawValue).joined(separator: ", ")
-        options.filter.cause = try words.value(of: word, "one of: \(causes)", RetryCause.init)
+        options.filter.cause = try words.choice(of: word, RetryCause.allCases.map(\.rawValue), RetryCause.init)
       case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", Int64.init)
       case "--app": options.filter.app = BundleId(try words.text(of: word, "the bundle id of an app"))
       case "--id":

@@ -2,19 +2,22 @@ import EventLoop
 
 /// `countersign manual`: prints the manual page, for man(1).
 enum ManualCommand {
+  static let command = Command(
+    name: "manual", summary: "prints the manual page", synopsis: "", options: [], run: run)
+
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     print(page(Command.all))
     return 0
   }
 
-  /// The page in roff, made from the same table as `--help`.
+  /// The page in roff, made from the same tables as `--help`.
   static func page(_ commands: [Command]) -> String {
     let entries = commands.map { command in
-      ".TP\n.B \(escaped(command.name + (command.arguments.map { " " + $0 } ?? " ...")))\n"
-        + escaped(command.summary.prefix(1).uppercased() + command.summary.dropFirst()) + "."
+      let form = command.synopsis.isEmpty ? command.name : "\(command.name) \(command.synopsis)"
+      let entry = ".TP\n.B \(escaped(form))\n\(escaped(command.sentence))"
+      return command.options.isEmpty ? entry : "\(entry)\n.RS\n\(list(command.options))\n.RE"
     }
-    let options = Command.options.map { ".TP\n.B \(escaped($0.name))\n\(escaped($0.summary))." }
     return """
       .TH COUNTERSIGN 1 "" "countersign \(BuildVersion.number)" "Countersign"
       .SH NAME
@@ -31,10 +34,17 @@ enum ManualCommand {
       .SH COMMANDS
       \(entries.joined(separator: "\n"))
       .SH OPTIONS
-      \(options.joined(separator: "\n"))
+      \(list(Command.options))
       .SH EXIT STATUS
       0 is success, 1 a failure, and 2 a mistake in the arguments or in the configuration.
       """
+  }
+
+  private static func list(_ options: [CommandOption]) -> String {
+    options.map {
+      ".TP\n.B \(escaped($0.form))\n\(escaped($0.meaning.prefix(1).uppercased() + $0.meaning.dropFirst()))."
+    }
+    .joined(separator: "\n")
   }
 
   /// Text as roff prints it. A line that begins with a period or an apostrophe would be a request.

@@ -5,9 +5,16 @@ import Ledger
 import Postgres
 import Service
 
-/// `countersign migrate`: brings the ledger's schema up to this build, or only says what is missing.
+/// `countersign migrate`: updates the schema of the ledger to this build, or only reports what is missing.
 enum MigrateCommand {
-  static let usage = "--config FILE [--check [--json]]"
+  static let command = Command(
+    name: "migrate",
+    summary: "updates the schema of the ledger to this build; with --check, it only reports what is missing",
+    synopsis: "--config FILE [--check [--json]]",
+    options: [
+      .configuration, CommandOption("--check", "changes nothing, and reports the steps that are missing"),
+      CommandOption("--json", "with --check: a line of JSON for each step that is missing or unknown"),
+    ], run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

@@ -10,7 +10,12 @@ import Service
 ///
 /// It may run beside the roles, may be stopped at any time, and goes on where the last run was stopped.
 enum RekeyCommand {
-  static let usage = "--config FILE [--json]"
+  static let command = Command(
+    name: "rekey",
+    summary: "encrypts the secrets of webhook endpoints in the ledger with the first key of ledger.keysFile",
+    synopsis: "--config FILE [--json]",
+    options: [.configuration, CommandOption("--json", "prints only how many endpoints each key has, as JSON")],
+    run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

@@ -9,7 +9,15 @@ import Service
 
 /// `countersign subscribers`: lists what the ledger owes subscribers, or the events that one of them misses.
 enum SubscribersCommand {
-  static let usage = "--config FILE [--events NAME [--limit N] | --forget NAME] [--json]"
+  static let command = Command(
+    name: "subscribers", summary: "lists the events that subscribers miss",
+    synopsis: "--config FILE [--events NAME [--limit N] | --forget NAME] [--json]",
+    options: [
+      .configuration, CommandOption("--events NAME", "lists the events that one subscriber misses, the oldest first"),
+      CommandOption("--limit N", "at most N events; the default is 100"),
+      CommandOption("--forget NAME", "deletes the events owed to a subscriber that will not return"),
+      CommandOption("--json", "has no effect: lists always have one JSON object per line"),
+    ], run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

@@ -5,9 +5,20 @@ import Domain
 import EventLoop
 import HTTP2
 
-/// `countersign test-notification`: lets Apple post a test to the URL of App Store Connect, and tells what Apple saw.
+/// `countersign test-notification`: asks Apple to post a test to the URL in App Store Connect, and reports what it saw.
 enum TestNotificationCommand {
-  static let usage = "--app BUNDLE_ID [--environment production|sandbox] [--publisher ID] --config FILE"
+  static let command = Command(
+    name: "test-notification", summary: "asks Apple to post a test notification, and reports whether it arrived",
+    synopsis: "--app BUNDLE_ID [--environment production|sandbox] [--publisher ID] --config FILE",
+    options: [
+      CommandOption("--app BUNDLE_ID", "the app"),
+      CommandOption("--environment NAME", "production (the default) or sandbox: App Store Connect has a URL for each"),
+      CommandOption(
+        "--publisher ID",
+        "the publisher whose key to use; the default is the one with the lowest id that has the app"),
+      .configuration,
+    ],
+    notes: "Exits with 0 if Apple got an answer from 200 to 206, 1 if not, and 3 if Apple has not tried yet.", run: run)
   /// How long the command waits for Apple's first attempt.
   private static let seconds: Int64 = 90
 

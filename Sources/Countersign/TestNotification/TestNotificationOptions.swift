@@ -1,4 +1,5 @@
 import AppStore
+import Configuration
 import Domain
 
 /// The arguments of `countersign test-notification`.
@@ -26,6 +27,9 @@ struct TestNotificationOptions {
       case ("--environment", "production"): environment = .production
       case ("--environment", "sandbox"): environment = .sandbox
       case ("--publisher", _) where Int64(value) != nil: publisherId = Int64(value)
+      case ("--environment", _):
+        let question = NearestName.question(value, among: ["production", "sandbox"])
+        throw Self.mistake("\(value) is no value of \(parts[0])\(question)")
       default: throw Self.mistake("\(value) is no value of \(parts[0])")
       }
     }
@@ -55,6 +59,6 @@ struct TestNotificationOptions {
   private static func mistake(_ text: String) -> UsageError {
     UsageError(
       description: "countersign test-notification: \(text); usage: countersign test-notification "
-        + TestNotificationCommand.usage)
+        + TestNotificationCommand.command.synopsis)
   }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Import
 
@@ -20,17 +21,26 @@ final class LineInput {
   private var number = 1
   private var isAtEnd = false
 
+  /// Why a file cannot be opened.
+  struct Unopened: Error, CustomStringConvertible {
+    let description: String
+  }
+
   /// Opens a file; `-` is standard input.
-  init?(file: String) {
-    descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 { return nil }
+  ///
+  /// - Throws: ``Unopened``.
+  init(file: String) throws(Unopened) {
+    let opened = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC)
+    let code = errno
+    guard opened >= 0 else { throw Unopened(description: "cannot open \(file)\(FileBytes.cause(of: code))") }
+    descriptor = opened
   }
 
   /// Opens a file, and begins at a place in it. A pipe has none.
   ///
   /// - Parameter offset: bytes from the beginning.
   convenience init?(file: String, at offset: Int64) {
-    self.init(file: file)
+    do throws(Unopened) { try self.init(file: file) } catch { return nil }
     guard lseek(descriptor, Int(offset), SEEK_SET) == offset else { return nil }
   }
 
@@ -76,9 +86,10 @@ final class LineInput {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = read(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
+      let code = errno
+      if count < 0, code == EINTR { continue }
       guard count >= 0 else {
-        failure = "the input cannot be read: \(String(cString: strerror(errno)))"
+        failure = "the input cannot be read\(FileBytes.cause(of: code))"
         return false
       }
       isAtEnd = count == 0

@@ -19,8 +19,9 @@ final class LineOutput {
     var rest = buffer[...]
     while !rest.isEmpty, failure == nil {
       let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      if count < 0 { failure = "the answers cannot be written: \(String(cString: strerror(errno)))" }
+      let code = errno
+      if count < 0, code == EINTR { continue }
+      if count < 0 { failure = "the answers cannot be written: \(String(cString: strerror(code)))" }
       rest = rest.dropFirst(max(0, count))
     }
     buffer.removeAll(keepingCapacity: true)

@@ -1,4 +1,5 @@
 import AppStore
+import Configuration
 import Crypto
 import Domain
 
@@ -9,8 +10,28 @@ struct VerifyOptions {
     let description: String
   }
 
+  /// All of them.
+  static let all = [
+    CommandOption(
+      "--kind KIND",
+      "the expected kind: transaction, renewal-info, notification, app-transaction, receipt or auto (the default)"),
+    CommandOption("--bundle-id ID", "an app to accept; may be given several times; the default is any app"),
+    CommandOption(
+      "--app-apple-id N",
+      "Apple's id of the app; production notifications and app transactions need it if --bundle-id is given"),
+    CommandOption(
+      "--environment NAME",
+      "Production, Sandbox, Xcode or LocalTesting; may be given several times; the default is the first two. With the "
+        + "last two, nothing proves who signed"),
+    CommandOption(
+      "--root FILE",
+      "a root certificate (DER or PEM) to trust instead of Apple's, for test data; may be given several times"),
+    CommandOption(
+      "--device-id ID", "the device that a receipt must belong to: its identifierForVendor or hardware address"),
+    CommandOption("--batch", "one JSON request per line"),
+  ]
+
   private static let knownEnvironments: Set<Environment> = [.production, .sandbox, .xcode, .localTesting]
-  private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment", "--device-id"]
 
   private(set) var isBatch = false
   private var kind: OfflineVerification.Kind?
@@ -34,17 +55,9 @@ struct VerifyOptions {
         isBatch = true
         continue
       }
-      guard Self.names.contains(where: { argument == $0 || argument.hasPrefix("\($0)=") }) else {
-        throw Unusable(description: "there is no option \(argument)")
-      }
-      // Both `--name value` and `--name=value`.
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
-        throw Unusable(description: "\(argument) needs a value")
-      }
-      try set(parts[0], to: value)
+      guard let value = rest.popFirst() else { throw Unusable(description: "\(argument) needs a value") }
+      try set(argument, to: value)
     }
-    guard files.count <= 1 else { throw Unusable(description: "more than one file is given") }
     file = files.first ?? "-"
   }
 
@@ -74,7 +87,10 @@ struct VerifyOptions {
     switch name {
     case "--kind":
       kind = OfflineVerification.Kind(name: value)
-      guard kind != nil || value == "auto" else { throw Unusable(description: "there is no kind \(value)") }
+      guard kind != nil || value == "auto" else {
+        let names = SignedDataKind.allCases.map(\.rawValue) + ["receipt", "auto"]
+        throw Unusable(description: "there is no kind \(value)\(NearestName.question(value, among: names))")
+      }
     case "--root": rootFiles.append(value)
     case "--bundle-id": bundleIds.append(BundleId(value))
     case "--app-apple-id":
@@ -86,7 +102,8 @@ struct VerifyOptions {
     case "--environment":
       let environment = Environment(value)
       guard Self.knownEnvironments.contains(environment) else {
-        throw Unusable(description: "there is no environment \(value)")
+        let names = Self.knownEnvironments.map(\.text).sorted()
+        throw Unusable(description: "there is no environment \(value)\(NearestName.question(value, among: names))")
       }
       environments.insert(environment)
     case "--device-id":
@@ -94,7 +111,7 @@ struct VerifyOptions {
       guard device?.isEmpty == false else {
         throw Unusable(description: "--device-id needs a UUID or hexadecimal digits")
       }
-    default: preconditionFailure("An option is listed but not handled.")
+    default: throw Unusable(description: "there is no option \(name)")
     }
   }
 }

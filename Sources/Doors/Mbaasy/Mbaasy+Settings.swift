@@ -40,9 +40,7 @@ extension Mbaasy {
   private func clientToken(
     _ members: [ExactText: JSONValue], _ key: String, _ reader: DoorReader
   ) -> MbaasyDoor.ClientToken? {
-    for name in members.keys.sorted() where !["bundleId", "tokenHash"].contains(name.text) {
-      reader.note("\(key).\(name.text)", "is no key of this file")
-    }
+    reader.noteUnknownMembers(of: members, at: key, except: ["bundleId", "tokenHash"])
     guard case .string(let bundleId)? = members["bundleId"], !bundleId.isEmpty else {
       reader.note("\(key).bundleId", "is missing, expected a string")
       return nil

@@ -38,9 +38,12 @@ struct EventsRequest: Equatable {
     var topics: [String] = []
     if let text = request.query("topic") {
       for topic in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
-        guard known.contains(topic), !topics.contains(topic) else {
-          throw .invalidQuery("topic: expected some of \(known.joined(separator: ",")), none of them twice")
+        let expected = "expected some of \(known.joined(separator: ",")), none of them twice"
+        guard known.contains(topic) else {
+          let unknown = UnknownTopic(topic, among: known)
+          throw .invalidQuery("topic: has \(unknown.shown), \(expected)\(unknown.question)")
         }
+        guard !topics.contains(topic) else { throw .invalidQuery("topic: \(expected)") }
         topics.append(topic)
       }
     }

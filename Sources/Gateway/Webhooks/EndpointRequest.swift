@@ -85,9 +85,12 @@ struct EndpointRequest: Equatable {
     guard let list = try reader.list("topics", expected) else { return nil }
     var topics: [String] = []
     for element in list {
-      guard case .string(let topic) = element, known.contains(topic), !topics.contains(topic) else {
-        throw reader.problem("topics", expected)
+      guard case .string(let topic) = element else { throw reader.problem("topics", expected) }
+      guard known.contains(topic) else {
+        let unknown = UnknownTopic(topic, among: known)
+        throw reader.problem("topics", "has \(unknown.shown), \(expected)\(unknown.question)")
       }
+      guard !topics.contains(topic) else { throw reader.problem("topics", "has \"\(topic)\" twice, \(expected)") }
       topics.append(topic)
     }
     guard !topics.isEmpty else { throw reader.problem("topics", expected) }

@@ -53,7 +53,7 @@ extension WebhookAPI {
   private func require(_ topic: String) throws(Problem) {
     let topics = context.doors.topics
     guard topics.contains(topic) else {
-      throw .invalidPath("topic: is not known; expected \(topics.joined(separator: " or "))")
+      throw .invalidPath("topic: \(UnknownTopic(topic, among: topics).inPath)")
     }
   }
 }

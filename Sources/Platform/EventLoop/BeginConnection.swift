@@ -20,11 +20,13 @@ public func beginConnection(host: String, port: Int) throws(ConnectError) -> Int
   defer { freeaddrinfo(found) }
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = socket(address.pointee.ai_family, kind, 0)
-  guard descriptor >= 0 else { throw ConnectError(target: target, cause: String(cString: strerror(errno))) }
-  guard connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0 || errno == EINPROGRESS else {
-    let cause = String(cString: strerror(errno))
+  let unopened = errno
+  guard descriptor >= 0 else { throw ConnectError(target: target, cause: String(cString: strerror(unopened))) }
+  let status = connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
+  let code = errno
+  guard status == 0 || code == EINPROGRESS else {
     close(descriptor)
-    throw ConnectError(target: target, cause: cause)
+    throw ConnectError(target: target, cause: String(cString: strerror(code)))
   }
   return descriptor
 }

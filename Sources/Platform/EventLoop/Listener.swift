@@ -92,9 +92,10 @@ public final class Listener {
       left -= 1
       // Swift does not see accept4. This code starts no process, so the gap before FD_CLOEXEC is harmless.
       let accepted = Glibc.accept(descriptor, nil, nil)
+      let code = errno
       guard accepted >= 0 else {
         // The peer of a waiting connection may be gone already. That is not a failure of the socket.
-        if [EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED, EPROTO].contains(errno) { return }
+        if [EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED, EPROTO].contains(code) { return }
         return rest()
       }
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
@@ -119,7 +120,8 @@ public final class Listener {
 /// - Throws: ``ListenError``.
 private func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
   let target = ServerAddress(host: host, port: port).description
-  func failure() -> ListenError { ListenError(target: target, cause: String(cString: strerror(errno))) }
+  /// - Parameter code: of `errno`, kept right after the failed call.
+  func failure(_ code: Int32) -> ListenError { ListenError(target: target, cause: String(cString: strerror(code))) }
 
   var hints = addrinfo()
   hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -132,15 +134,15 @@ private func openListener(host: String, port: Int) throws(ListenError) -> (descr
   defer { freeaddrinfo(found) }
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = socket(address.pointee.ai_family, kind, 0)
-  guard descriptor >= 0 else { throw failure() }
+  guard descriptor >= 0 else { throw failure(errno) }
   var on: Int32 = 1
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
   guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0,
     listen(descriptor, Listener.backlog) == 0
   else {
-    let error = failure()
+    let code = errno
     close(descriptor)
-    throw error
+    throw failure(code)
   }
   var bound = sockaddr_storage()
   var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

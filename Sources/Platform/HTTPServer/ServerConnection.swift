@@ -55,7 +55,8 @@ final class ServerConnection {
     guard callsSeen == calls, !isAnswering, !isCut, !isParked else { return false }
     var next: UInt8 = 0
     let count = recv(descriptor, &next, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-    return count == 0 || count < 0 && errno == ECONNRESET
+    let code = errno
+    return count == 0 || count < 0 && code == ECONNRESET
   }
 
   /// Takes the connection out of libmicrohttpd's way until bytes come or the client closes.

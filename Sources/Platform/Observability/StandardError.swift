@@ -45,9 +45,10 @@ struct StandardError: Sendable {
     var rest = bytes
     while !rest.isEmpty {
       let written = writeOnce(rest.prefix(Self.mostAtOnce))
+      let code = errno
       if written < 0 {
-        if errno == EINTR { continue }
-        return errno == EAGAIN ? bytes.count - rest.count : bytes.count
+        if code == EINTR { continue }
+        return code == EAGAIN ? bytes.count - rest.count : bytes.count
       }
       rest = rest.dropFirst(written)
     }

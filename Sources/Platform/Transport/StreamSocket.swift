@@ -129,9 +129,10 @@ public final class StreamSocket {
   private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     while true {
       let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      let code = errno
       if count == bytes.count { return count }
-      if count < 0, errno == EINTR { continue }
-      if count < 0, errno != EAGAIN { fail(String(cString: strerror(errno))) }
+      if count < 0, code == EINTR { continue }
+      if count < 0, code != EAGAIN { fail(String(cString: strerror(code))) }
       isFull = true
       return max(0, count)
     }
@@ -171,9 +172,10 @@ public final class StreamSocket {
   @discardableResult
   private func receive() -> Bool {
     let count = recv(descriptor, Self.received.baseAddress, Self.received.count, 0)
-    if count < 0, errno == EAGAIN || errno == EINTR { return false }
+    let code = errno
+    if count < 0, code == EAGAIN || code == EINTR { return false }
     guard count > 0 else {
-      let cause = count == 0 ? "the server closed the connection" : String(cString: strerror(errno))
+      let cause = count == 0 ? "the server closed the connection" : String(cString: strerror(code))
       end(handshake == nil ? "receive" : "shake hands over TLS", cause)
       return false
     }

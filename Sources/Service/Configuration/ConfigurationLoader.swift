@@ -60,18 +60,18 @@ public struct ConfigurationLoader: Sendable {
   /// - Throws: ``ConfigurationError``.
   func document(_ path: String, noting files: ConfigurationFiles) throws(ConfigurationError) -> JSONValue {
     guard let bytes = files.read(path) else {
-      throw single(path, "", "the file cannot be read\(FileBytes.cause(path))")
+      throw single(path, "", FileBytes.unreadable(path))
     }
     let value: JSONValue
     do {
       value = try JSONText(bytes, limits: .own).decoded(as: JSONValue.self)
     } catch {
       guard let error = error as? JSONSyntaxError else { throw single(path, "", "is not JSON: \(error)") }
-      let mistake = JSONMistake(at: error.offset, in: bytes)
+      let mistake = JSONMistake(error, in: bytes)
       if let key = error.repeatedMember {
         throw single(path, key, "appears twice in one object, the second time at \(mistake.place)")
       }
-      throw single(path, "", "is not JSON: \(error.excess.map { "\($0), at \(mistake.place)" } ?? "\(mistake)")")
+      throw single(path, "", "is not JSON: \(mistake)")
     }
     guard case .object = value else { throw single(path, "", "is \(value.shape), expected a JSON object") }
     return value

@@ -25,8 +25,14 @@ extension LedgerSettings {
 
   static func keys(_ text: [UInt8]) throws(UnusableKeysFile) -> SealingKeys {
     func unusable(_ problem: String) -> UnusableKeysFile { UnusableKeysFile(description: "the file's " + problem) }
-    guard let root: JSONValue = try? JSONText(text, limits: .own).decoded(), case .object(let members) = root else {
-      throw UnusableKeysFile(description: "the file is not a JSON object, or has a member twice")
+    let root: JSONValue
+    do {
+      root = try JSONText(text, limits: .own).decoded()
+    } catch {
+      throw UnusableKeysFile(description: "the file \(defect(error, in: text))")
+    }
+    guard case .object(let members) = root else {
+      throw UnusableKeysFile(description: "the file is \(root.shape), expected a JSON object")
     }
     guard members.count == 1, case .array(let elements)? = members["keys"] else {
       throw unusable("only member must be \"keys\", an array of objects")
@@ -55,5 +61,13 @@ extension LedgerSettings {
     } catch {
       throw unusable("keys cannot be used")
     }
+  }
+
+  /// Why the file is no JSON, and where. A key may be at any place of it, so no byte is shown.
+  private static func defect(_ error: any Error, in text: [UInt8]) -> String {
+    guard let error = error as? JSONSyntaxError else { return "is not JSON" }
+    let mistake = JSONMistake(error, in: text, isSecret: true)
+    return error.repeatedMember == nil
+      ? "is not JSON: \(mistake)" : "has a member twice in one object, the second time at \(mistake.place)"
   }
 }

@@ -171,6 +171,10 @@ struct PublisherDoorTests {
       "doors.mbaasy.clientTokens[0].token: is no key of this file"
     ),
     (
+      #""mbaasy": {"clientTokens": [{"bundleId": "com.a", "tokenHash": "HASH", "bundleIdd": "x"}]}"#,
+      "doors.mbaasy.clientTokens[0].bundleIdd: is no key of this file; did you mean bundleId?"
+    ),
+    (
       #""mbaasy": {"enabled": true, "clientTokens": [{"bundleId": "com.b", "tokenHash": "HASH"}]}"#,
       "doors.mbaasy.clientTokens: no app has the bundleId \"com.b\""
     ),

@@ -30,7 +30,28 @@ struct EndpointRequestTests {
     }
   }
 
-  private static let topics = "topics: \(DoorRegistry.catalog.topicsExpectation)"
+  private static let topics = topics("")
+
+  private static func topics(_ beginning: String) -> String {
+    "topics: \(beginning)\(DoorRegistry.catalog.topicsExpectation)"
+  }
+
+  /// A refusal names the wrong topic, but not all of one that is as long as a body.
+  @Test func `a long topic is repeated by its beginning only`() throws {
+    let topic = String(repeating: "e\u{301}", count: 5000)
+    let detail = try #require(self.detail { _ = try created(#"{"url":"https://e.com","topics":["\#(topic)"]}"#) })
+    let shown = String(repeating: "e\u{301}", count: 50)
+    #expect(detail == Self.topics("has \"\(shown)\", "))
+  }
+
+  @Test func `a wrong topic in a path is named, with the nearest one`() {
+    let known = DoorRegistry.catalog.topics
+    let topics = known.joined(separator: " or ")
+    #expect(
+      UnknownTopic("inappPurchaseSyncresults", among: known).inPath
+        == "\"inappPurchaseSyncresults\" is not known; expected \(topics); did you mean inappPurchaseSyncResult?")
+    #expect(UnknownTopic("x", among: known).inPath == "\"x\" is not known; expected \(topics)")
+  }
 
   @Test func `an url is enough`() throws {
     #expect(
@@ -75,9 +96,15 @@ struct EndpointRequestTests {
     (#"{"url":"https://e.com","name":"a\nb"}"#, "name: expected at most 256 characters without control characters"),
     (#"{"url":"https://e.com","topics":[]}"#, Self.topics),
     (
-      #"{"url":"https://e.com","topics":["inappPurchaseSyncResult","inappPurchaseSyncResult"]}"#, Self.topics
+      #"{"url":"https://e.com","topics":["inappPurchaseSyncResult","inappPurchaseSyncResult"]}"#,
+      Self.topics(#"has "inappPurchaseSyncResult" twice, "#)
     ),
-    (#"{"url":"https://e.com","topics":["inappPurchaseSyncResults"]}"#, Self.topics),
+    (
+      #"{"url":"https://e.com","topics":["inappPurchaseSyncResults"]}"#,
+      Self.topics(#"has "inappPurchaseSyncResults", "#) + "; did you mean inappPurchaseSyncResult?"
+    ),
+    (#"{"url":"https://e.com","topics":["<b>\u0000"]}"#, Self.topics("has \"<b>\u{0}\", ")),
+    (#"{"url":"https://e.com","topics":[1]}"#, Self.topics),
     (#"{"url":"https://e.com","topics":"inappPurchaseSyncResult"}"#, Self.topics),
     (#"{"url":"https://e.com","format":"xml"}"#, "format: expected one of cleeng, fovea, mbaasy"),
     (#"{"url":"https://e.com","signature":"v2"}"#, "signature: expected one of v1, v1a"),

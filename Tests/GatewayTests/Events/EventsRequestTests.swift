@@ -41,6 +41,12 @@ struct EventsRequestTests {
     #expect(problem?.detail?.hasPrefix(name) == true)
   }
 
+  @Test func `a wrong topic is named, with the nearest one`() {
+    let problem = #expect(throws: Problem.self) { _ = try read([("topic", "a,b.d")]) }
+    #expect(
+      problem?.detail == #"topic: has "b.d", expected some of a,b,b.c, none of them twice; did you mean b.c?"#)
+  }
+
   @Test func `a parameter that is there twice is refused`() {
     let problem = #expect(throws: Problem.self) { _ = try read([("topic", "a"), ("topic", "b")]) }
     #expect(problem?.detail == "topic: is there twice")

@@ -73,7 +73,7 @@ struct MigrateCommandTests {
     let missing = try await migrate(url: nil)
     #expect(missing.status == 2 && missing.text.contains("ledger.url: is missing"), "\(missing)")
     let wrong = try await migrate("--cheque", url: TestServers.current!.ledgerURL(database: "countersign"))
-    #expect(wrong.status == 2 && wrong.text.contains("unusable argument --cheque"), "\(wrong)")
+    #expect(wrong.status == 2 && wrong.text.contains("no option --cheque; did you mean --check?"), "\(wrong)")
     let alone = try await migrate("--json", url: TestServers.current!.ledgerURL(database: "countersign"))
     #expect(alone.status == 2 && alone.text.contains("--json needs --check"), "\(alone)")
   }

@@ -37,10 +37,11 @@ struct KeysFileTests {
 
   @Test func `every mistake is told without a key`() throws {
     #expect(try problem(nil) == "the file that it names cannot be read: there is no such file; it was looked for in ")
-    let form = "the file is not a JSON object, or has a member twice"
-    #expect(try problem("") == form)
-    #expect(try problem("[]") == form)
-    #expect(try problem(#"{"keys": [], "keys": []}"#) == form)
+    #expect(try problem("") == "the file is not JSON: it is empty")
+    #expect(try problem("[]") == "the file is an array, expected a JSON object")
+    #expect(
+      try problem(#"{"keys": [], "keys": []}"#)
+        == "the file has a member twice in one object, the second time at line 1, column 15")
     let only = #"the file's only member must be "keys", an array of objects"#
     #expect(try problem("{}") == only)
     #expect(try problem(#"{"keys": {}}"#) == only)
@@ -67,6 +68,19 @@ struct KeysFileTests {
       try problem(#"{"keys": [\#(first), {"id": "b", "key": "\#(Self.key)"}]}"#)
         == "the file's keys[1].key is there twice")
     #expect(try problem(#"{"keys": [\#(first)]}"#) == nil)
+  }
+
+  /// Each byte of the file may be one of a key.
+  @Test(arguments: [
+    (#"{"keys": [\#n{"id": "a", "key": Zm9v}]}"#, "line 2, column 20: a character is unexpected; if it is a text, "),
+    (#"{"keys": [{"id" "a"}]}"#, "line 1, column 17: a character is unexpected; is a colon missing before it?"),
+    (#"{"keys": [{"id": "a"#, "line 1, the end of the file: is a quotation mark missing?"),
+    ("{\"keys\": [\n]", "line 2, the end of the file: the '{' of line 1, column 1 has no '}'"),
+    ("\u{feff}{}", "it begins with a byte order mark; save it as UTF-8 without a byte order mark"),
+  ])
+  func `broken JSON has a place, and no byte of the file is shown`(text: String, mistake: String) throws {
+    let problem = try #require(try problem(text))
+    #expect(problem.hasPrefix("the file is not JSON: " + mistake) && !problem.contains("Z"), "\(problem)")
   }
 
   @Test func `whoever refuses plain secrets needs keys`() throws {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct NearestNameTests {
   @Test(arguments: [
     ("chek-config", "check-config"), ("redis.ur", "redis.url"), ("--chcek", "--check"), ("wroker", "worker"),
-    ("dead", "dead"),
+    ("dead", "dead"), ("GATEWAY", "gateway"), ("Wroker", "worker"),
   ])
   func `a word that is nearly a name leads to it`(word: String, name: String) {
     #expect(NearestName.of(word, among: ["gateway", "check-config", "redis.url", "--check", "worker", "dead"]) == name)

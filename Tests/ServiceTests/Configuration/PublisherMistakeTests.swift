@@ -138,7 +138,9 @@ struct PublisherMistakeTests: PublisherSuite {
     ("-----BEGIN EC PRIVATE KEY-----\nx", "holds a key in another form"),
     ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nx", "holds a key with a passphrase"),
     ("-----BEGIN PRIVATE KEY-----\nx", "ends too early"),
-    ("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n", "holds another kind of key, or a damaged one"),
+    ("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n", "is damaged"),
+    (KeysOfOtherKinds.rsa, "holds an RSA key"), (KeysOfOtherKinds.p384, "holds a P-384 key"),
+    (KeysOfOtherKinds.ed25519, "holds an Ed25519 key"),
   ])
   func keyFileWithoutAKey(text: String, problem: String) throws {
     try folder.write(text, to: "publishers/key.p8")

@@ -70,6 +70,10 @@ struct PublisherTests: PublisherSuite {
     (#"[{"url": "http://h/a"}]"#, "notifications.forwardTo[0].url: is not encrypted"),
     (#"[{"url": "https://10.0.0.1/a"}]"#, "notifications.forwardTo[0].url: leads to an address that is not public"),
     (#"[{"url": "https://h/a", "environment": "Xcode"}]"#, "notifications.forwardTo[0].environment: expected one of"),
+    (
+      #"[{"url": "https://h/a", "urll": "x"}]"#,
+      "notifications.forwardTo[0].urll: is no key of this file; did you mean url?"
+    ),
     (#"[{"url": "https://h/a", "topics": []}]"#, "notifications.forwardTo[0].topics: is no key of this file"),
     (#"[{"url": "https://h/a"}, {"url": "https://h/a"}]"#, "notifications.forwardTo: expected no URL twice"),
   ])
@@ -145,6 +149,24 @@ struct PublisherTests: PublisherSuite {
         mistakes.first?.hasPrefix(
           "publishers/a.json: customerTokens.publicKeyFile: expected a public key for \(other): ") == true)
     }
+  }
+
+  /// OpenSSL's numbers would help nobody.
+  @Test(arguments: [
+    (KeysOfOtherKinds.rsa, "it holds a private key"), ("x", "it holds no public key in PEM"),
+    ("-----BEGIN CERTIFICATE-----\nx", "it holds a certificate"),
+    ("-----BEGIN PUBLIC KEY-----\nx", "it ends too early"),
+    (TestKeys.p384Public, "it holds another kind of key, or is damaged"),
+    (
+      #"{"kty" "EC"}"#,
+      "it is not JSON: line 1, column 8: a character is unexpected; is a colon missing before it?"
+    ),
+  ])
+  func `a file without a public key says what it holds`(text: String, problem: String) throws {
+    try folder.write(text, to: "publishers/es256.pem")
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "ES256", "publicKeyFile": "es256.pem"}"#)
+        == ["publishers/a.json: customerTokens.publicKeyFile: expected a public key for ES256: \(problem)"])
   }
 
   @Test func severalFilesInTheOrderOfTheirIds() throws {

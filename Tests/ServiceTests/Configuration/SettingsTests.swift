@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import Domain
 import Formats
+import FoundationEssentials
 import RoleSupport
 import Testing
 import Transport
@@ -154,8 +155,9 @@ struct SettingsTests {
   }
 
   @Test(arguments: [
-    ("", "countersign.json: is not JSON: the file is empty"),
-    ("{", "countersign.json: is not JSON: it ends too early"),
+    ("", "countersign.json: is not JSON: it is empty"),
+    ("{\n", "countersign.json: is not JSON: line 1, the end of the file: the '{' of line 1, column 1 has no '}'"),
+    ("{\"redis\" {}}", "countersign.json: is not JSON: line 1, column 10: '{' is unexpected; is a colon missing"),
     ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1: '}' is unexpected; drop the comma"),
     ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12: the byte 239 is unexpected"),
     ("[]", "countersign.json: is an array, expected a JSON object"),
@@ -169,7 +171,32 @@ struct SettingsTests {
 
   @Test func missingFile() {
     let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
-    #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read: there is no such file")
+    let problem = "the file cannot be read: there is no such file; check its path"
+    #expect(error?.description == "\(folder.path)/countersign.json: \(problem)")
+  }
+
+  /// Somebody in another folder would not know which file was meant.
+  @Test func `a relative path is shown from the root`() {
+    let loader = ConfigurationLoader(file: "./no/countersign.json", environment: [:], doors: [])
+    let error = #expect(throws: ConfigurationError.self) { try loader.settings() }
+    let place = FileManager.default.currentDirectoryPath + "/no/countersign.json"
+    #expect(
+      error?.description
+        == "./no/countersign.json: the file \(place) cannot be read: there is no such file; check its path")
+  }
+
+  @Test func `a folder is no file`() {
+    let loader = ConfigurationLoader(file: folder.path, environment: [:], doors: [])
+    let error = #expect(throws: ConfigurationError.self) { try loader.settings() }
+    #expect(error?.description == "\(folder.path): the file cannot be read: it is a folder; name a file in it")
+  }
+
+  @Test func `an empty section with a wrong name leads to the section`() throws {
+    #expect(
+      try folder.mistakes(#"{"redys": {}, "gateway": {"limit": {}}}"#) == [
+        "countersign.json: gateway.limit: is no key of this file; did you mean gateway.limits?",
+        "countersign.json: redys: is no key of this file; did you mean redis?",
+      ])
   }
 
   /// A variable holds text only; in the file a number is a number.

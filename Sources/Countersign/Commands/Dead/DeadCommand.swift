@@ -12,10 +12,11 @@ import Service
 ///
 /// Jobs and deliveries lie in queues of the dead, notifications are put aside in the ledger.
 enum DeadCommand {
-  static let usage =
-    "list|show|retry|bury|erase --config FILE [--kind jobs|deliveries|notifications] [--cause CAUSE] "
-    + "[--publisher ID] [--app BUNDLE] [--endpoint ID] [--customer ID] [--id ID] [--older-than 90s|15m|2h] [--all] "
-    + "[--limit N] [--dry-run] [--plain] [--json] [--as NAME]"
+  static let command = Command(
+    name: "dead", summary: "lists what was given up, runs it again, or drops it",
+    synopsis: "\(DeadOptions.Action.allCases.map(\.rawValue).joined(separator: "|")) --config FILE [OPTION]...",
+    actions: DeadOptions.Action.allCases.map(\.rawValue), mostOperands: 1, options: DeadOptions.all,
+    notes: "countersign dead list shows what there is; docs/reference/command-line.md explains the actions.", run: run)
 
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

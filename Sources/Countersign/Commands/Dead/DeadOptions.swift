@@ -3,7 +3,7 @@ import Messaging
 
 /// The arguments of `countersign dead`, by value.
 struct DeadOptions: Equatable {
-  enum Action: String {
+  enum Action: String, CaseIterable {
     /// Prints a line for each.
     case list
     /// Prints them with headers and body.
@@ -60,21 +60,41 @@ struct DeadOptions: Equatable {
   /// Whether the command asks the ledger.
   var needsLedger: Bool { action.changes || kinds.contains(.notifications) }
 
-  /// Reads the arguments; returns the others, too.
+  /// All of them.
+  static let all = [
+    CommandOption.configuration,
+    CommandOption(
+      "--kind KIND",
+      "jobs, deliveries or notifications; without it, list takes all three, and erase takes jobs and deliveries"),
+    CommandOption("--cause CAUSE", DeadCause.allCases.map(\.rawValue).joined(separator: ", ")),
+    CommandOption("--publisher ID", "messages of one publisher"),
+    CommandOption("--app BUNDLE_ID", "messages of one app; one that names no app matches each app of its publisher"),
+    CommandOption("--endpoint ID", "deliveries to one endpoint"),
+    CommandOption("--customer ID", "messages that name this customer; needs --publisher"),
+    CommandOption("--id ID", "one message; a delivery has its event's id, a notification its UUID"),
+    CommandOption(
+      CommandOption.olderThan, "messages that were given up at least this long ago: 90s, 15m or 2h"),
+    CommandOption("--all", "bury without a filter needs it"),
+    CommandOption(
+      "--limit N",
+      "at most N messages; without it, list prints 100 of each kind, show prints 1, and the others take all"),
+    CommandOption("--dry-run", "only counts"),
+    CommandOption(
+      "--plain", "prints customers' ids, the data that clients sent about them, and bodies that are not JSON"),
+    CommandOption("--json", "has no effect: lists always have one JSON object per line"), .operatorName,
+  ]
+
+  /// Reads the arguments; returns those that are not its own, too.
   static func read(_ arguments: [String]) throws -> (options: DeadOptions, rest: [String]) {
     var (options, rest) = (DeadOptions(), [String]())
     var (kind, takesAll): (Kind?, Bool) = (nil, false)
     var words = CommandWords(arguments)
-    guard let action = words.next().flatMap(Action.init) else {
-      throw CommandWords.Refused(description: "dead needs an action: list, show, retry, bury or erase")
-    }
-    options.action = action
+    options.action = try words.first("an action", for: "dead")
     while let word = words.next() {
       switch word {
-      case "--kind": kind = try words.value(of: word, "one of: jobs, deliveries, notifications", Kind.init)
+      case "--kind": kind = try words.choice(of: word, Kind.allCases.map(\.rawValue), Kind.init)
       case "--cause":
-        let causes = DeadCause.allCases.map(\.rawValue).joined(separator: ", ")
-        options.filter.cause = try words.value(of: word, "one of: \(causes)", DeadCause.init)
+        options.filter.cause = try words.choice(of: word, DeadCause.allCases.map(\.rawValue), DeadCause.init)
       case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", Int64.init)
       case "--app": options.filter.app = BundleId(try words.text(of: word, "the bundle id of an app"))
       case "--endpoint": options.filter.endpoint = EndpointId(try words.text(of: word, "the id of an endpoint"))

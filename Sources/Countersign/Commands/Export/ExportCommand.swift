@@ -7,12 +7,14 @@ import Ledger
 import Postgres
 import Service
 
-/// `countersign export`: writes all of a publisher as JSON lines, or a view for analysts as CSV.
+/// `countersign export`: writes all data of a publisher as JSON lines, or a view for analysts as CSV.
 @LoopActor
 struct ExportCommand {
-  nonisolated static let usage =
-    "--config FILE --publisher ID [--output FILE [--resume]] [--fast] [--json] | "
-    + "--config FILE --reporting VIEW [--publisher ID] [--output FILE] [--json]"
+  nonisolated static let command = Command(
+    name: "export", summary: "writes all data of a publisher as JSON lines, or a view for analysts as CSV",
+    synopsis: "--config FILE --publisher ID [--output FILE [--resume]] [--fast] [--json] | "
+      + "--config FILE --reporting VIEW [--publisher ID] [--output FILE] [--json]",
+    options: ExportOptions.all, run: run)
 
   private let options: ExportOptions
   private let postgres: PostgresClient
@@ -73,7 +75,7 @@ struct ExportCommand {
       let (found, length) = try ExportFile.read(file, publisher: publisher.id)
       guard !found.isWhole else { return summarize(found.counts) }
       // Half a line of a killed export is no line.
-      guard truncate(file, off_t(length)) == 0 else { throw ExportOutput.Failure("shorten", file) }
+      guard truncate(file, off_t(length)) == 0 else { throw ExportOutput.Failure("shorten", file, errno) }
       (soFar, output) = (found, try ExportOutput(file: file, flags: O_APPEND))
     } else if let file = options.output {
       // A finished export is not to be lost because somebody forgot --resume.

@@ -9,14 +9,15 @@ enum ExportFile {
   /// - Throws: `ExportedSoFar.Unusable`, or ``ExportOutput/Failure``.
   static func read(_ file: String, publisher: Int64) throws -> (soFar: ExportedSoFar, length: Int) {
     let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw ExportOutput.Failure("open", file) }
+    guard descriptor >= 0 else { throw ExportOutput.Failure("open", file, errno) }
     defer { close(descriptor) }
     var (soFar, length, line) = (ExportedSoFar(publisher: publisher), 0, [UInt8]())
     var chunk = [UInt8](repeating: 0, count: 1 << 20)
     while true {
       let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw ExportOutput.Failure("read", file) }
+      let code = errno
+      if count < 0, code == EINTR { continue }
+      guard count >= 0 else { throw ExportOutput.Failure("read", file, code) }
       guard count > 0 else { break }
       var rest = chunk[..<count]
       while let end = rest.firstIndex(of: 0x0a) {

@@ -14,15 +14,26 @@ struct ExportOptions: Equatable {
   var isFast = false
   var isJSON = false
 
-  /// Reads the arguments; returns the others, too.
+  /// All of them.
+  static let all = [
+    CommandOption.configuration, CommandOption("--publisher ID", "the publisher; with --reporting, the default is all"),
+    CommandOption(
+      "--reporting VIEW",
+      "the view that it writes as CSV: \(ReportingView.allCases.map(\.rawValue).joined(separator: ", "))"),
+    CommandOption("--output FILE", "the file; the default is standard output"),
+    CommandOption("--resume", "goes on with a file that was broken off"),
+    CommandOption("--fast", "leaves out the pauses that spare the ledger"),
+    CommandOption("--json", "the counts of the lines as JSON"),
+  ]
+
+  /// Reads the arguments; returns those that are not its own, too.
   static func read(_ arguments: [String]) throws -> (options: ExportOptions, rest: [String]) {
     var (options, rest) = (ExportOptions(), [String]())
     var words = CommandWords(arguments)
     while let word = words.next() {
       switch word {
       case "--reporting":
-        let names = ReportingView.allCases.map(\.rawValue).joined(separator: ", ")
-        options.view = try words.value(of: word, "one of: \(names)", ReportingView.init)
+        options.view = try words.choice(of: word, ReportingView.allCases.map(\.rawValue), ReportingView.init)
       case "--publisher": options.publisher = try words.value(of: word, "a publisher's id", Int64.init)
       case "--output": options.output = try words.text(of: word, "a file")
       case "--resume": options.resumes = true

@@ -6,9 +6,11 @@ struct ExportOutput {
   struct Failure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Parameter action: what was tried, such as `open`.
-    init(_ action: String, _ name: String) {
-      description = "cannot \(action) \(name): \(String(cString: strerror(errno)))"
+    /// - Parameters:
+    ///   - action: what was tried, such as `open`.
+    ///   - code: of `errno`, kept right after the failed call.
+    init(_ action: String, _ name: String, _ code: Int32) {
+      description = "cannot \(action) \(name): \(String(cString: strerror(code)))"
     }
   }
 
@@ -27,8 +29,9 @@ struct ExportOutput {
   /// - Throws: ``Failure``.
   init(file: String, flags: Int32) throws {
     descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0o600)
+    let code = errno
     name = file
-    guard descriptor >= 0 else { throw Failure("open", file) }
+    guard descriptor >= 0 else { throw Failure("open", file, code) }
   }
 
   /// Opens a file that has its name only once it is whole. Until then it is `FILE.part`.
@@ -49,8 +52,9 @@ struct ExportOutput {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Failure("write to", name) }
+      let code = errno
+      if count < 0, code == EINTR { continue }
+      guard count > 0 else { throw Failure("write to", name, code) }
       rest = rest.dropFirst(count)
     }
   }
@@ -61,8 +65,11 @@ struct ExportOutput {
   func finish() throws {
     guard descriptor != STDOUT_FILENO else { return }
     // A pipe or a device has nothing to keep.
-    if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { throw Failure("write to", name) }
-    guard close(descriptor) == 0 else { throw Failure("close", name) }
-    if let wholeName, rename(name, wholeName) != 0 { throw Failure("rename", name) }
+    if fsync(descriptor) != 0 {
+      let code = errno
+      if code != EINVAL, code != EROFS { throw Failure("write to", name, code) }
+    }
+    guard close(descriptor) == 0 else { throw Failure("close", name, errno) }
+    if let wholeName, rename(name, wholeName) != 0 { throw Failure("rename", name, errno) }
   }
 }

@@ -10,15 +10,17 @@ import Postgres
 import Service
 import Worker
 
-/// `countersign import`: registers the purchases of a file in bulk, and tells what became of each.
+/// `countersign import`: registers the purchases of a file in bulk, and reports the result of each.
 ///
 /// The whole file is checked first. The import keeps no state of its own: the id of each row's synchronization follows
 /// from the row, so the ledger knows what is done (decision 0053).
 @LoopActor
 struct ImportCommand {
-  nonisolated static let usage =
-    "--config FILE --publisher ID --from \(ImportPreset.names()) FILE [--dry-run] [--share 0.3] [--tell] "
-    + "[--skip-problems] [--round N] [--report FILE] [--json]"
+  nonisolated static let command = Command(
+    name: "import", summary: "registers the purchases of a file in bulk, and reports the result of each",
+    synopsis: "--config FILE --publisher ID --from \(ImportPreset.names()) FILE [--dry-run] [--share 0.3] [--tell] "
+      + "[--skip-problems] [--round N] [--report FILE] [--json]",
+    mostOperands: 1, options: ImportOptions.all, run: run)
 
   private let options: ImportOptions
   private let configuration: LoadedConfiguration

@@ -1,3 +1,5 @@
+import Import
+
 /// The arguments of `countersign import`, by value.
 struct ImportOptions: Equatable {
   var source = VendorFileOptions()
@@ -12,7 +14,18 @@ struct ImportOptions: Equatable {
   /// Another pass over rows that were imported before has another number.
   var round = 1
 
-  /// Reads the arguments; returns the others, too.
+  /// All of them.
+  static let all =
+    VendorFileOptions.all("whose columns the file has", ImportPreset.allCases.map(\.rawValue)) + [
+      CommandOption("--dry-run", "only checks the file, and tells the calls and the time; connects to no server"),
+      CommandOption("--share N", "the part of Apple's budget that it may use; the default is 0.3"),
+      CommandOption("--tell", "publishes events and webhooks; without it, nobody is told"),
+      CommandOption("--skip-problems", "leaves out rows that cannot work; otherwise one such row ends the import"),
+      CommandOption("--round N", "another number asks again about rows that an earlier import has finished"),
+      CommandOption("--json", "the plan, the problems and the summary as JSON; no progress"),
+    ]
+
+  /// Reads the arguments; returns those that are not its own, too.
   static func read(_ arguments: [String]) throws -> (options: ImportOptions, rest: [String]) {
     var (options, rest) = (ImportOptions(), [String]())
     var words = CommandWords(arguments)

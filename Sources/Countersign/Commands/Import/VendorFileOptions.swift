@@ -1,5 +1,4 @@
 import Domain
-import Glibc
 import Import
 
 /// The arguments of every command that reads the export of another system, by value.
@@ -14,14 +13,26 @@ struct VendorFileOptions: Equatable {
   private var hasPublisher = false
   private var hasPreset = false
 
+  /// The options that such commands share.
+  ///
+  /// - Parameters:
+  ///   - meaning: of the preset.
+  ///   - presets: their names.
+  static func all(_ meaning: String, _ presets: [String]) -> [CommandOption] {
+    [
+      .configuration, .publisher,
+      CommandOption("--from PRESET", "\(meaning): \(presets.joined(separator: ", "))"),
+      CommandOption("--report FILE", "the file of the report; the default is standard output"),
+    ]
+  }
+
   /// Takes a word with its value, unless it is for the configuration or for nobody: such words go to the rest.
   mutating func take(_ word: String, _ words: inout CommandWords, rest: inout [String]) throws {
     switch word {
     case "--publisher":
       (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", Int64.init), true)
     case "--from":
-      let names = ImportPreset.allCases.map(\.rawValue).joined(separator: ", ")
-      take(try words.value(of: word, "one of: \(names)", ImportPreset.init))
+      take(try words.choice(of: word, ImportPreset.allCases.map(\.rawValue), ImportPreset.init))
     case "--report": report = try words.text(of: word, "a file")
     case "--json": isJSON = true
     case "--config": rest += [word, try words.text(of: word, "the path of the configuration's file")]
@@ -50,7 +61,7 @@ struct VendorFileOptions: Equatable {
   /// Reads the file line by line.
   ///
   /// - Parameter offers: the publisher's; `nil` if nobody gives the file's grants.
-  /// - Throws: ``Unreadable``.
+  /// - Throws: ``Unreadable``, or `LineInput.Unopened`.
   func read(_ verifier: ImportEvidence, offers: OfferCatalog? = nil) throws -> ImportFile {
     try reading { ImportFile(preset: preset, verifier: verifier, offers: offers, read: $0) }
   }
@@ -60,9 +71,7 @@ struct VendorFileOptions: Equatable {
   /// - Parameter body: gets the next line, or `nil` at the end. A line that is too long is a problem of the file.
   /// - Throws: ``Unreadable``.
   func reading<Result>(_ body: (@escaping () throws(ImportProblem) -> [UInt8]?) -> Result) throws -> Result {
-    guard let input = LineInput(file: file) else {
-      throw Unreadable(description: "cannot open \(file): \(String(cString: strerror(errno)))")
-    }
+    let input = try LineInput(file: file)
     let found = body { () throws(ImportProblem) -> [UInt8]? in
       if let line = input.next() { return line }
       if let long = input.tooLong { throw long.problem }

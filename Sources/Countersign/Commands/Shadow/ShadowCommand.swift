@@ -11,9 +11,14 @@ import Service
 /// why. It reads the ledger and writes nothing there.
 @LoopActor
 struct ShadowCommand {
-  nonisolated static let usage =
-    "compare --config FILE --publisher ID --from \(ShadowOptions.Source.names.joined(separator: "|")) FILE "
-    + "[--report FILE] [--json]"
+  nonisolated static let command = Command(
+    name: "shadow", summary: "lists the customers on whom another system and the ledger disagree, and why",
+    synopsis: "compare --config FILE --publisher ID --from \(ShadowOptions.Source.names.joined(separator: "|")) FILE "
+      + "[--report FILE] [--json]",
+    actions: ShadowOptions.Action.allCases.map(\.rawValue), mostOperands: 2,
+    options: VendorFileOptions.all("whose file it is", ShadowOptions.Source.names) + [
+      CommandOption("--json", "the summary as JSON, on standard error")
+    ], run: run)
 
   private let options: VendorFileOptions
   private let publisher: Publisher

@@ -2,6 +2,11 @@ import Import
 
 /// The arguments of `countersign shadow compare`, by value.
 struct ShadowOptions {
+  /// What the command does.
+  enum Action: String, CaseIterable {
+    case compare
+  }
+
   /// The other system's view.
   enum Source {
     /// An export.
@@ -33,18 +38,15 @@ struct ShadowOptions {
 
   /// Reads the arguments behind `shadow`; returns the others, too.
   static func read(_ arguments: [String]) throws -> (options: ShadowOptions, rest: [String]) {
-    guard arguments.first == "compare" else {
-      throw CommandWords.Refused(description: "shadow needs an action: compare")
-    }
     var (options, rest) = (ShadowOptions(), [String]())
-    var words = CommandWords(Array(arguments.dropFirst()))
+    var words = CommandWords(arguments)
+    let _: Action = try words.first("an action", for: "shadow")
     while let word = words.next() {
       guard word == "--from" else {
         try options.file.take(word, &words, rest: &rest)
         continue
       }
-      let names = Source.names.joined(separator: ", ")
-      let source = try words.value(of: word, "one of: \(names)", Source.init)
+      let source = try words.choice(of: word, Source.names, Source.init)
       options.named = source
       // The columns of an export; webhook bodies have none.
       if case .export(let preset) = source { options.file.take(preset) } else { options.file.take(.plain) }

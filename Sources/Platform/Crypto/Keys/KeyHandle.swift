@@ -16,16 +16,22 @@ final class KeyHandle: @unchecked Sendable {
   }
 
   /// Whether this is a key on the curve P-256. Its parameters may name the curve or spell it out.
-  var isP256: Bool {
+  var isP256: Bool { curve == "prime256v1" }
+
+  /// OpenSSL's number of the algorithm, such as `EVP_PKEY_RSA`.
+  var algorithm: Int32 { EVP_PKEY_get_base_id(pointer) }
+
+  /// OpenSSL's name of the curve, such as `secp384r1`; `nil` for a key of another kind.
+  var curve: String? {
     var name = [CChar](repeating: 0, count: 64)
     var length = 0
-    guard EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC,
+    guard algorithm == EVP_PKEY_EC,
       EVP_PKEY_get_group_name(pointer, &name, name.count, &length) == 1
     else {
       ERR_clear_error()
-      return false
+      return nil
     }
-    return name.prefix(length).map(UInt8.init(bitPattern:)) == Array("prime256v1".utf8)
+    return String(decoding: name.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// Returns whether `signature` is a signature by this key over `message`. The scheme hashes by itself if `algorithm`

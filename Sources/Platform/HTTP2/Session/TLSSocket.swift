@@ -53,10 +53,11 @@ package final class TLSSocket {
   /// - Throws: ``ConnectionLost``, or a `CryptoError` that ``sendAlert()`` tells the peer.
   package func receive() throws -> Int {
     let count = recv(descriptor, scratch.received.bytes.baseAddress, scratch.received.bytes.count, 0)
-    if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
+    let code = errno
+    if count < 0, code == EAGAIN || code == EINTR { return 0 }
     guard count > 0 else {
       throw ConnectionLost(
-        description: count == 0 ? "the peer closed the connection" : String(cString: strerror(errno)))
+        description: count == 0 ? "the peer closed the connection" : String(cString: strerror(code)))
     }
     try tls.receive(UnsafeRawBufferPointer(rebasing: scratch.received.bytes[..<count]))
     return count
@@ -89,9 +90,10 @@ package final class TLSSocket {
   package func send() throws(ConnectionLost) -> Int {
     guard !unsent.isEmpty else { return 0 }
     let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    let code = errno
     guard count >= 0 else {
-      if errno == EAGAIN || errno == EINTR { return 0 }
-      throw ConnectionLost(description: String(cString: strerror(errno)))
+      if code == EAGAIN || code == EINTR { return 0 }
+      throw ConnectionLost(description: String(cString: strerror(code)))
     }
     unsent.removeFirst(count)
     return count

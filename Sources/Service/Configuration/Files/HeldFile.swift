@@ -42,7 +42,7 @@ public final class HeldFile {
   /// Takes the content of another copy. Unlike a new copy, this needs no room.
   func take(_ copy: HeldFile) throws(Failure) {
     guard dup2(copy.descriptor, descriptor) == descriptor, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-      throw Self.failure("replace a copy")
+      throw Self.failure("replace a copy", errno)
     }
     content = copy.content
   }
@@ -52,21 +52,22 @@ public final class HeldFile {
 
   private static func copy(_ content: [UInt8]) throws(Failure) -> Int32 {
     let descriptor = countersign_memory_file("countersign")
-    guard descriptor >= 0 else { throw failure("open a file in memory") }
+    guard descriptor >= 0 else { throw failure("open a file in memory", errno) }
     var rest = content[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      let code = errno
       guard count > 0 else {
-        let failure = failure("write a file in memory")
         close(descriptor)
-        throw failure
+        throw failure("write a file in memory", code)
       }
       rest = rest.dropFirst(count)
     }
     return descriptor
   }
 
-  private static func failure(_ operation: String) -> Failure {
-    Failure(description: "\(operation): \(String(cString: strerror(errno)))")
+  /// - Parameter code: of `errno`, kept right after the failed call.
+  private static func failure(_ operation: String, _ code: Int32) -> Failure {
+    Failure(description: "\(operation): \(String(cString: strerror(code)))")
   }
 }

@@ -29,7 +29,8 @@ public final class HeldFiles {
         if place == \.notifier.caFile, user != .notifier { continue }
         guard let file = settings[keyPath: place] else { continue }
         guard let data = try? Data(contentsOf: URL(filePath: file)) else {
-          throw HeldFile.Failure(description: "the file \(file) cannot be read\(FileBytes.cause(file))")
+          throw HeldFile.Failure(
+            description: "the file \(FileBytes.absolute(file)) cannot be read\(FileBytes.cause(file))")
         }
         bytes[number] = Array(data)
       }

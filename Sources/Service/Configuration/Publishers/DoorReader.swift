@@ -127,6 +127,15 @@ public struct DoorReader {
     return reader.read(key(name), [], "none", meaning, form) ?? []
   }
 
+  /// Notes every member of an object in a list that is not a known one.
+  ///
+  /// - Parameters:
+  ///   - name: the object's place, such as `clientTokens[0]`.
+  ///   - known: the names of the members that there are.
+  public func noteUnknownMembers(of object: [ExactText: JSONValue], at name: String, except known: [String]) {
+    reader.noteUnknownMembers(of: object, at: key(name), except: known)
+  }
+
   /// Notes a mistake.
   public func note(_ name: String, _ problem: String) { reader.note(key(name), problem) }
 }

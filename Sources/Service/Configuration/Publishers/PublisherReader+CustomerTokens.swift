@@ -89,7 +89,8 @@ extension PublisherReader {
       if key.algorithm.exact != algorithm.rawValue.exact { throw UnusableFile("it is a key for \(key.algorithm)") }
       return key
     } catch {
-      reader.note(prefix + "publicKeyFile", "expected a public key for \(algorithm.rawValue): \(error)")
+      let cause = error is CryptoError ? Self.defect(ofPEM: text) : "\(error)"
+      reader.note(prefix + "publicKeyFile", "expected a public key for \(algorithm.rawValue): \(cause)")
       return nil
     }
   }
@@ -100,13 +101,25 @@ extension PublisherReader {
     init(_ description: String) { self.description = description }
   }
 
+  /// What a file has in place of a public key, without a word of its content, and without OpenSSL's numbers.
+  private static func defect(ofPEM text: String) -> String {
+    if text.contains("PRIVATE KEY-----") { return "it holds a private key" }
+    if text.contains("-----BEGIN CERTIFICATE") { return "it holds a certificate" }
+    guard text.contains("-----BEGIN PUBLIC KEY-----") else { return "it holds no public key in PEM" }
+    return text.contains("-----END PUBLIC KEY-----")
+      ? "it holds another kind of key, or is damaged" : "it ends too early"
+  }
+
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
     if text.first(where: { !$0.isWhitespace }) == "{" {
-      guard let value: JSONValue = try? JSONText(Array(text.utf8), limits: .own).decoded(),
-        case .object(let members) = value
-      else {
-        throw UnusableFile("it is not JSON")
+      let bytes = Array(text.utf8)
+      let value: JSONValue
+      do {
+        value = try JSONText(bytes, limits: .own).decoded()
+      } catch let error as JSONSyntaxError where error.repeatedMember == nil {
+        throw UnusableFile("it is not JSON: \(JSONMistake(error, in: bytes, isSecret: true))")
       }
+      guard case .object(let members) = value else { throw UnusableFile("it is \(value.shape), no JSON object") }
       return try CustomerTokenKey(jwk: members).key
     }
     switch algorithm {

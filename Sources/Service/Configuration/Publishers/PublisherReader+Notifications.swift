@@ -38,9 +38,7 @@ extension PublisherReader {
   private static let mostForwards = 20
 
   private func forward(_ members: [ExactText: JSONValue], _ key: String) -> NotificationForward? {
-    for name in members.keys.sorted() where !["url", "environment"].contains(name.text) {
-      reader.note("\(key).\(name.text)", "is no key of this file")
-    }
+    reader.noteUnknownMembers(of: members, at: key, except: ["url", "environment"])
     guard let url = members["url"]?.string else {
       reader.note("\(key).url", "is missing, expected a string")
       return nil

@@ -1,3 +1,5 @@
+import Crypto
+
 /// Says why a file is not the key of an app, without a word of its content.
 struct UnusableAppKey: CustomStringConvertible {
   private let pem: String
@@ -11,6 +13,7 @@ struct UnusableAppKey: CustomStringConvertible {
 
   private var problem: String {
     if pem.allSatisfy(\.isWhitespace) { return "is empty" }
+    if let kind = PrivateKeyKind(pem: pem) { return "holds \(kind)" }
     if pem.contains("-----BEGIN CERTIFICATE") { return "holds a certificate" }
     if pem.contains("-----BEGIN PUBLIC KEY") { return "holds a public key" }
     if pem.contains("-----BEGIN EC PRIVATE KEY") || pem.contains("-----BEGIN RSA PRIVATE KEY") {
@@ -18,6 +21,6 @@ struct UnusableAppKey: CustomStringConvertible {
     }
     if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY") { return "holds a key with a passphrase" }
     if !pem.contains("-----BEGIN PRIVATE KEY-----") { return "holds no key in PEM" }
-    return pem.contains("-----END PRIVATE KEY-----") ? "holds another kind of key, or a damaged one" : "ends too early"
+    return pem.contains("-----END PRIVATE KEY-----") ? "is damaged" : "ends too early"
   }
 }

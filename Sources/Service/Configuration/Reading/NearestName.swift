@@ -7,14 +7,13 @@ public enum NearestName {
 
   /// Returns the name that differs from a word in the fewest letters; `nil` if none is near.
   ///
-  /// A name is near if a third of its letters differ at most. Of two that are equally near the first counts.
+  /// A name is near if a third of its letters differ at most. Capital letters count as small ones. Of two that are
+  /// equally near, the first counts.
   public static func of(_ word: String, among names: some Sequence<String>) -> String? {
-    let word = Array(word.utf8)
-    guard (1...longest).contains(word.count) else { return nil }
+    guard let word = letters(word) else { return nil }
     var nearest: (name: String, distance: Int)?
     for name in names {
-      let letters = Array(name.utf8)
-      guard (1...longest).contains(letters.count) else { continue }
+      guard let letters = letters(name) else { continue }
       let distance = distance(word, letters)
       guard distance * 3 <= max(letters.count, 3), distance < nearest?.distance ?? .max else { continue }
       nearest = (name, distance)
@@ -27,6 +26,12 @@ public enum NearestName {
   /// The word itself is never the answer: somebody who wrote it did not mistype it.
   public static func question(_ word: String, among names: some Sequence<String>) -> String {
     of(word, among: names).flatMap { $0 == word ? nil : "; did you mean \($0)?" } ?? ""
+  }
+
+  /// The bytes of a name, without capital letters; `nil` if no name has so many.
+  private static func letters(_ name: String) -> [UInt8]? {
+    guard (1...longest).contains(name.utf8.count) else { return nil }
+    return name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
   }
 
   /// How many letters must be added, dropped, replaced or exchanged with their neighbour (the restricted

@@ -47,7 +47,7 @@ extension SettingsReader {
   private func noteRoots(_ file: String) {
     let key = "appStore.rootFiles"
     guard let bytes = files.read(file) else {
-      return note(key, "the file \(file) cannot be read\(FileBytes.cause(file))")
+      return note(key, "the file \(FileBytes.absolute(file)) cannot be read\(FileBytes.cause(file))")
     }
     if (try? Certificate.all(in: bytes)) == nil {
       note(key, "the file \(file) is neither a DER nor a PEM certificate")
@@ -56,7 +56,7 @@ extension SettingsReader {
 
   func noteAuthorities(_ key: String, _ file: String) {
     guard files.read(file) != nil else {
-      return note(key, "the file \(file) cannot be read\(FileBytes.cause(file))")
+      return note(key, "the file \(FileBytes.absolute(file)) cannot be read\(FileBytes.cause(file))")
     }
     // This is how the role itself will read the file.
     if (try? TLSClientContext(caFile: file, applicationProtocols: ["h2"])) == nil {

@@ -182,6 +182,7 @@ final class SettingsReader {
   /// Notes every key of the file that no call has read. Otherwise nobody would notice a typing error.
   func noteUnknownKeys(except read: Set<String> = []) {
     known.formUnion(read)
+    let names = namesWithSections
     for (path, value) in leaves(root, []) {
       let key = path.joined(separator: ".")
       // No call reads a key that is written with its dots, in one level, either.
@@ -192,7 +193,7 @@ final class SettingsReader {
       let problem =
         isSection
         ? "is \(value.shape), expected an object"
-        : "is no key of this file" + (known.contains(key) ? "" : NearestName.question(key, among: known.sorted()))
+        : "is no key of this file" + (known.contains(key) ? "" : NearestName.question(key, among: names))
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
@@ -203,6 +204,21 @@ final class SettingsReader {
       let question = NearestName.question(name, among: known.map(Self.variable).sorted())
       mistakes.append(Mistake(source: "environment", key: name, problem: "overrides no key" + question))
     }
+  }
+
+  /// Notes every member of an object in a list that is not a known one.
+  func noteUnknownMembers(of object: [ExactText: JSONValue], at key: String, except known: [String]) {
+    for name in object.keys.sorted().map(\.text) where !known.contains(where: { $0.exact == name.exact }) {
+      note("\(key).\(name)", "is no key of this file" + NearestName.question(name, among: known))
+    }
+  }
+
+  /// The known keys and their sections: an empty section may have a wrong name, too.
+  private var namesWithSections: [String] {
+    let sections = known.flatMap { key in
+      key.indices.filter { key[$0] == "." }.map { String(key.prefix(upTo: $0)) }
+    }
+    return known.union(sections).sorted()
   }
 
   /// Variables of the scripts and the tests. A role that they start inherits these.
