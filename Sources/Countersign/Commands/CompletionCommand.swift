@@ -3,8 +3,8 @@ import EventLoop
 /// `countersign completion bash`: prints what makes bash complete the commands and their options.
 enum CompletionCommand {
   static let command = Command(
-    name: "completion", summary: "prints a script that makes bash complete commands, options and files", synopsis: "bash",
-    actions: ["bash"], mostOperands: 1, options: [],
+    name: "completion", summary: "prints a script that makes bash complete commands, options and files",
+    synopsis: "bash", actions: ["bash"], mostOperands: 1, options: [],
     notes: "Bash takes it with: source <(countersign completion bash). zsh takes the same after bashcompinit.", run: run
   )
 
