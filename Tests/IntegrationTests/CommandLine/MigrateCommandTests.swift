@@ -72,8 +72,8 @@ struct MigrateCommandTests {
   @Test func `a mistake in the settings ends with 2`() async throws {
     let missing = try await migrate(url: nil)
     #expect(missing.status == 2 && missing.text.contains("ledger.url: is missing"), "\(missing)")
-    let wrong = try await migrate("--cheque", url: TestServers.current!.ledgerURL(database: "countersign"))
-    #expect(wrong.status == 2 && wrong.text.contains("no option --cheque; did you mean --check?"), "\(wrong)")
+    let wrong = try await migrate("--chekc", url: TestServers.current!.ledgerURL(database: "countersign"))
+    #expect(wrong.status == 2 && wrong.text.contains("no option --chekc; did you mean --check?"), "\(wrong)")
     let alone = try await migrate("--json", url: TestServers.current!.ledgerURL(database: "countersign"))
     #expect(alone.status == 2 && alone.text.contains("--json needs --check"), "\(alone)")
   }
