@@ -67,7 +67,6 @@ struct CommandHelpTests {
 
   @Test(arguments: [
     ("check-config --describe --config /nowhere", "--describe: it does not go with the other arguments"),
-    ("migrate --config /nowhere --json", "--json: it does not go with the other arguments"),
     ("check-config --descrbe", "--descrbe; did you mean --describe?"),
   ])
   func `an option that the command has is never its own correction`(words: String, expected: String) async throws {
