@@ -247,7 +247,7 @@ class Stage:
             found = [json.loads(line) for line in run.stdout.splitlines()]
             return next((line for line in found if line["synchronizationId"] and line["traceId"]), None)
         print(f"    {wait_until(f'a line of the jq of {page}', look, SECONDS, every=0.5)}", flush=True)
-        self.note(f"the page's `jq` on the log of a {role} prints `synchronizationId` and `traceId`")
+        self.note(f"the `jq` of `{page}` prints a `synchronizationId` with its `traceId`")
 
     def metric(self, query, is_so, what):
         """Waits until a number of Prometheus is as the runbook says."""
