@@ -140,7 +140,6 @@ struct CommandHelpTests {
 
   @Test(arguments: [
     ("check-config --describe --config /nowhere", "--describe does not go together with the other arguments"),
-    ("migrate --config /nowhere --json", "--json does not go together with the other arguments"),
     ("check-config --descrbe", "--descrbe; did you mean --describe?"),
   ])
   func `an option that the command has is never its own correction`(words: String, expected: String) async throws {
