@@ -13,8 +13,10 @@ struct LoadedConfiguration: Sendable {
   let publishers: Publishers
   /// The mistakes of the publishers' files.
   let publisherMistakes: [Mistake]
-  /// What is no mistake, and still dangerous.
-  let warnings: [String]
+  /// Where secrets of the examples are in use, one sentence each.
+  let publishedSecrets: [String]
+  /// What `check-config` does not refuse, and an operator should still look at.
+  var warnings: [String] { publishedSecrets + settings.plainPorts }
   private let loader: ConfigurationLoader
   private let folder: PublisherFolder
 
@@ -52,7 +54,7 @@ struct LoadedConfiguration: Sendable {
     if publishers.all.isEmpty {
       throw Refused(cause: ConfigurationError(mistakes: publisherMistakes), files: loader.files)
     }
-    warnings = PublishedSecrets.warnings(publishers, loader.files)
+    publishedSecrets = PublishedSecrets.warnings(publishers, loader.files)
   }
 
   /// Refuses every mistake of a publisher's file too.
