@@ -59,9 +59,10 @@ struct GrantFormTests {
 
   @Test func `a form with a mistake says which`() {
     let mistakes: [((inout GrantForm) -> Void, String)] = [
-      ({ $0.id = "" }, "not complete"), ({ $0.id = "x" }, "not complete"), ({ $0.offer = "S2" }, "no such offer"),
+      ({ $0.id = "" }, "not complete"), ({ $0.id = "x" }, "not complete"),
+      ({ $0.offer = "S2" }, "no longer has this offer"),
       ({ $0.until = "" }, "last day"), ({ $0.until = "2026-02-30" }, "last day"),
-      ({ $0.until = "2026-12-24T10:00:00Z" }, "last day"), ({ $0.until = Self.day(-1) }, "is over"),
+      ({ $0.until = "2026-12-24T10:00:00Z" }, "last day"), ({ $0.until = Self.day(-1) }, "has passed"),
       ({ $0.until = Self.day(31) }, "30 days"), ({ $0.reason = "" }, "reason"), ({ $0.reason = "other" }, "reason"),
       ({ $0.note = String(repeating: "x", count: 501) }, "500"), ({ $0.note = "a\u{0}" }, "note"),
     ]

@@ -46,16 +46,17 @@ struct ConsoleRefusalTests {
       }
       var other = wish
       (other[0].value, other[1].value) = ("no-offer", "2999-01-01")
-      try await refused(ada, customer + "/grants", other + Self.preview, 400, "no such offer", "2999-01-01", "Timeline")
+      try await refused(
+        ada, customer + "/grants", other + Self.preview, 400, "no longer has this offer", "2999-01-01", "Timeline")
       let sandbox: Fields = [
         (name: "until", value: "2020-01-02"), (name: "reason", value: "testing"), (name: "note", value: "tester"),
       ]
       try await refused(
         ada, customer + "/sandbox", sandbox + Self.preview, 400, "The last day has passed.", "value=\"2020-01-02\"",
         "value=\"tester\"", "Timeline")
-      try await refused(ada, customer + "/sandbox/withdraw", Self.preview, 409, "over already", "Timeline")
+      try await refused(ada, customer + "/sandbox/withdraw", Self.preview, 409, "has already ended", "Timeline")
       try await refused(
-        ada, customer + "/grants/0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10/withdraw", Self.preview, 409, "over already",
+        ada, customer + "/grants/0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10/withdraw", Self.preview, 409, "has already ended",
         "Timeline")
       let note = String(repeating: "😀", count: 2001)
       try await refused(

@@ -60,7 +60,7 @@ extension ConsoleTests {
       // Somebody whose first answer was lost sends the form again. Nothing happens twice.
       #expect(try await form.post(withdrawal, [confirm[0]]).status == 303)
       let over = try await form.post(withdrawal, [(name: "step", value: "preview")])
-      #expect(over.status == 409 && over.text.contains("over already"))
+      #expect(over.status == 409 && over.text.contains("has already ended"))
       let entries = try await fleet.texts(
         "SELECT concat_ws(' ', action, actor, publisher_id, subject) AS text FROM audit "
           + "WHERE action LIKE 'customer.grant%' ORDER BY id")

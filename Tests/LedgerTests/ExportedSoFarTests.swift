@@ -89,7 +89,7 @@ struct ExportedSoFarTests {
   }
 
   @Test(arguments: [
-    ("", "line 1 is no line"), ("hello", "line 1 is no line"),
+    ("", "line 1 is not a line"), ("hello", "line 1 is not a line"),
     (#"{"kind":"customer","key":["a"]}"#, "is not the beginning"),
     (#"{"kind":"export"}"#, "line 1 cannot be read"),
     (head(format: "2"), "has format 2"), (head(publisher: "8"), "is of publisher 8"),
@@ -102,7 +102,7 @@ struct ExportedSoFarTests {
 
   @Test func `a broken file is refused with its line`() {
     for (lines, problem) in [
-      ([Array("{}".utf8)], "line 2 is no line"), ([Array(#"{"kind":"cake"}"#.utf8)], "line 2 has an unknown kind"),
+      ([Array("{}".utf8)], "line 2 is not a line"), ([Array(#"{"kind":"cake"}"#.utf8)], "line 2 has an unknown kind"),
       ([ExportLine.caughtUp], "line 2 has nothing to catch up with"),
       ([ExportLine.end([:]), thing(.customer, "a")], "line 3 comes after the end"),
       ([Array(#"{"kind":"customer","key":7}"#.utf8)], "line 2 cannot be read"),
