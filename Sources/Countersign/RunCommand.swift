@@ -22,7 +22,7 @@ func runCommand(_ arguments: [String]) async -> Int32 {
 
 /// `countersign help` and `countersign help COMMAND`.
 private func help(_ words: [String]) -> Int32 {
-  guard let name = words.first else {
+  guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
     print(Command.usage)
     return 0
   }

@@ -49,6 +49,7 @@ struct DeadMessageTests {
   @Test(arguments: [
     (DeadMessage.Kind.jobs, "6 runs in a row did not end: it seems to kill its worker", DeadCause.crashed),
     (.jobs, "its synchronizationId has become another registration's", .superseded),
+    (.jobs, "its synchronizationId now belongs to another registration", .superseded),
     (.jobs, "not a job: the body is not JSON", .malformed),
     (.deliveries, "6 notifiers in a row died while they had it: it seems to kill its process", .crashed),
     (.deliveries, "endpoint ep_1 is not there", .endpointGone),

@@ -208,7 +208,7 @@ def test(arguments, parts):
     building_tests = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     if is_whole:
         # One core would idle meanwhile: most of these checks are one process, and some wait for the network.
-        with parts.part("compiling, and beside it:"), building("--build-tests"):
+        with parts.part("compiling, with all checks above beside it"), building("--build-tests"):
             check_sources(parts)
             prepare_clients(parts)
             with parts.part("the chart, without a cluster"):

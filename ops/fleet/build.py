@@ -1,5 +1,7 @@
 """Builds with the Swift package manager, which does nothing when nothing has changed."""
 import contextlib
+import os
+import signal
 import subprocess
 import tempfile
 
@@ -12,8 +14,10 @@ COMMAND = ("swift", "build", "--explicit-target-dependency-import-check", "error
 
 def build(*arguments, environment=None, command=COMMAND):
     """Builds, and shows what the build prints as it comes."""
-    process = started([*command, *arguments], environment)
-    check([*command, *arguments], process.wait())
+    command = [*command, *arguments]
+    with process_of(command, environment) as process:
+        status = process.wait()
+    check(command, status)
 
 
 @contextlib.contextmanager
@@ -22,26 +26,35 @@ def building(*arguments, environment=None, command=COMMAND):
 
     What the build prints comes after what the body prints.
     """
+    command = [*command, *arguments]
     with tempfile.TemporaryFile() as output:
-        process = started([*command, *arguments], environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            yield
-            status = process.wait()
+            with process_of(command, environment, stdout=output, stderr=subprocess.STDOUT) as process:
+                yield
+                if process.poll() is None:
+                    print("Still building …", flush=True)
+                status = process.wait()
         finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
             output.seek(0)
             print(output.read().decode(errors="replace"), end="", flush=True)
-    check([*command, *arguments], status)
+    check(command, status)
 
 
-def started(command, environment, **streams):
+@contextlib.contextmanager
+def process_of(command, environment, **streams):
+    """A build. Whatever ends the body ends the compilers, too: swift build leaves them behind if it alone is killed."""
     print(f"Building ({' '.join(command)}) …", flush=True)
     try:
-        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, **streams)
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, start_new_session=True, **streams)
     except OSError as error:
         raise Failure(f"swift cannot be started: {error}; add the toolchain's usr/bin to PATH") from None
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def check(command, status):

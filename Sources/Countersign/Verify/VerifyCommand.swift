@@ -25,13 +25,19 @@ enum VerifyCommand {
   @LoopActor static func run(_ arguments: [String]) async -> Int32 {
     do {
       let options = try VerifyOptions(arguments)
-      for file in options.rootFiles {
-        let cause = FileBytes.cause(file)
-        guard cause.isEmpty else {
-          throw VerifyOptions.Unusable(description: "--root: \(file) cannot be read\(cause)")
+      let verification: OfflineVerification
+      do {
+        verification = try OfflineVerification(rootFiles: options.rootFiles)
+      } catch {
+        // Asked afterwards: whoever opens a pipe takes it from its reader.
+        for file in options.rootFiles {
+          let cause = FileBytes.cause(file)
+          guard cause.isEmpty else {
+            throw VerifyOptions.Unusable(description: "--root: \(file) cannot be read\(cause)")
+          }
         }
+        throw error
       }
-      let verification = try OfflineVerification(rootFiles: options.rootFiles)
       let input = try LineInput(file: options.file)
       if options.isBatch { return VerifyBatch(verification: verification, options: options).run(input) }
       guard let bytes = input.readAll() else {

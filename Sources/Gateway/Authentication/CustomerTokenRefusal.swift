@@ -4,9 +4,9 @@ import Formats
 /// Why the gateway believes nothing that a customer's token says.
 ///
 /// Whoever sends the token may be a stranger. So a text repeats no part of the token, names no key, and does not say
-/// whether a publisher exists that accepts no customers' tokens (decision 0008). The gateway checks in the order of the
-/// cases, and only the last one checks a signature: a stranger learns from the time of an answer no more than from its
-/// text.
+/// whether a publisher exists that accepts no customers' tokens, unless its file has a mistake (decision 0008). The
+/// gateway checks in the order of the cases, and only the last one checks a signature: a stranger learns from the time
+/// of an answer no more than from its text.
 enum CustomerTokenRefusal: Equatable {
   /// The header asks for extensions (`crit`), and the gateway knows none.
   case critical
@@ -51,8 +51,8 @@ enum CustomerTokenRefusal: Equatable {
     case .unnamedPublisher:
       "publisherId: the customer's token names no publisher. Add the claim publisherId, or iss and aud."
     case .unknownPublisher:
-      "publisherId: the claim publisherId (or iss and aud) names no publisher that accepts customers' tokens. Compare it "
-        + "with the publisher's file, which needs customerTokens."
+      "publisherId: the claim publisherId (or iss and aud) names no publisher that accepts customers' tokens, or several. "
+        + "Compare it with the publisher's file, which needs customerTokens."
     case .algorithm(let algorithm, let accepted):
       "alg: the customer's token has \(Self.named(algorithm)); its publisher accepts "
         + (accepted.isEmpty ? "no token, because it has no key now." : "\(accepted.joined(separator: ", ")).")

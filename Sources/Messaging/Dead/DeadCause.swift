@@ -34,7 +34,8 @@ public enum DeadCause: String, Sendable, CaseIterable {
 
   private static func of(jobs reason: String) -> DeadCause {
     if reason.contains("did not end: it seems to kill its worker") { return .crashed }
-    return reason.hasPrefix("its synchronizationId has become another") ? .superseded : .malformed
+    let beginnings = ["its synchronizationId has become another", "its synchronizationId now belongs to another"]
+    return beginnings.contains { reason.hasPrefix($0) } ? .superseded : .malformed
   }
 
   private static func of(deliveries reason: String) -> DeadCause {

@@ -313,14 +313,17 @@ final class EndpointRun {
       return await dependencies.enqueue(next, now: now, log)
     case .abandoned:
       guard !endpoint.isForward else {
-        log.warning("a notification was not passed on", ["cause": .string(reason)])
+        log.warning(
+          "a notification was not passed on", ["cause": .string(reason), "firstAttemptDelaySeconds": waited])
         return true
       }
-      return await bury(.abandoned, reason)
+      return await bury(.abandoned, reason, log.with(["firstAttemptDelaySeconds": waited]))
     }
   }
 
-  private func bury(_ reason: BurialReason, _ cause: String) async -> Bool {
+  private func bury(_ reason: BurialReason, _ cause: String) async -> Bool { await bury(reason, cause, log) }
+
+  private func bury(_ reason: BurialReason, _ cause: String, _ log: Log) async -> Bool {
     let message = addressed.message(queue: dependencies.topology.deadDeliveries, reason: cause)
     return await dependencies.bury(message, reason, log)
   }

@@ -6,11 +6,14 @@ public struct CryptoError: Error, Sendable, CustomStringConvertible {
   public let operation: String
   /// OpenSSL's reasons, oldest first, or a cause of this module's own if OpenSSL had no objection.
   public let cause: String
+  /// Whether the cause is OpenSSL's, with numbers that help nobody who reads a configuration.
+  public let isOfOpenSSL: Bool
 
   /// Creates an error with a cause of this module's own.
-  public init(operation: String, cause: String) {
-    self.operation = operation
-    self.cause = cause
+  public init(operation: String, cause: String) { self.init(operation, cause, isOfOpenSSL: false) }
+
+  private init(_ operation: String, _ cause: String, isOfOpenSSL: Bool) {
+    (self.operation, self.cause, self.isOfOpenSSL) = (operation, cause, isOfOpenSSL)
   }
 
   public var description: String { "could not \(operation): \(cause)" }
@@ -27,6 +30,7 @@ public struct CryptoError: Error, Sendable, CustomStringConvertible {
           return buffer.firstIndex(of: 0) ?? buffer.count
         })
     }
-    return CryptoError(operation: operation, cause: causes.isEmpty ? "no reason given" : causes.joined(separator: "; "))
+    return CryptoError(
+      operation, causes.isEmpty ? "no reason given" : causes.joined(separator: "; "), isOfOpenSSL: true)
   }
 }

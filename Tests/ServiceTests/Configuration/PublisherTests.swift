@@ -156,7 +156,13 @@ struct PublisherTests: PublisherSuite {
     (KeysOfOtherKinds.rsa, "it holds a private key"), ("x", "it holds no public key in PEM"),
     ("-----BEGIN CERTIFICATE-----\nx", "it holds a certificate"),
     ("-----BEGIN PUBLIC KEY-----\nx", "it ends too early"),
-    (TestKeys.p384Public, "it holds another kind of key, or is damaged"),
+    (TestKeys.p384Public, "another kind of key or curve"),
+    ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "it holds another kind of key, or is damaged"),
+    (
+      #"{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE","#
+        + #""y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}"#,
+      "the members of the JWK make no public key"
+    ),
     (
       #"{"kty" "EC"}"#,
       "it is not JSON: line 1, column 8: a character is unexpected; is a colon missing before it?"
@@ -167,6 +173,14 @@ struct PublisherTests: PublisherSuite {
     #expect(
       try mistakes(#""customerTokens": {"algorithm": "ES256", "publicKeyFile": "es256.pem"}"#)
         == ["publishers/a.json: customerTokens.publicKeyFile: expected a public key for ES256: \(problem)"])
+  }
+
+  @Test func `a key that is too short says so`() throws {
+    try folder.write(TestKeys.rsa1024, to: "publishers/rs256.pem")
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "RS256", "publicKeyFile": "rs256.pem"}"#) == [
+        "publishers/a.json: customerTokens.publicKeyFile: expected a public key for RS256: 1024 bits are fewer than 2048"
+      ])
   }
 
   @Test func severalFilesInTheOrderOfTheirIds() throws {

@@ -44,4 +44,14 @@ public enum TestKeys {
     54Pf-51okFUU3PlNXYwCpwpkzTqAEPcaOTfCOjyxY44kgH08jZrflUWU8woH1RNB3qXhpaIrv76i7o74lbegVGpKIigsLSGUWQMJ\
     KT6WtcfpqT6vWt9O2M5hLVpumobbbt3yhV8gjj5Bi7UgIlA
     """
+
+  /// A key that is too short.
+  public static let rsa1024 = """
+    -----BEGIN PUBLIC KEY-----
+    MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCrmDoaM6+6kv5wkPBbFoccKRoW
+    Wh2ef1EZpZlIhNLjq1Nhc4ZQLQV6r47fPzznG2SRxB6sDOSkF54i6lZaj/RmfI3x
+    i3quYhGahZSZOrFgnPW3N/2qs46ma5TngjOJbbOpMSH8QnStK0Z0oq2/DqCZSChl
+    HkI67GGc7hQduttTjQIDAQAB
+    -----END PUBLIC KEY-----
+    """
 }

@@ -1,29 +1,31 @@
 """What runs beside a build, and which failure comes out."""
 import contextlib
 import io
+import os
+import pathlib
 import sys
+import tempfile
 import unittest
-from unittest import mock
 
 from fleet import Failure, build
 
+# A program that leaves its own id and that of a child in a file, and waits.
+COMPILER = """
+import pathlib, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+here = pathlib.Path(sys.argv[1])
+(here / "new").write_text(f"{child.pid}")
+(here / "new").rename(here / "child")
+signal.pause()
+"""
+
 
 class BuildTests(unittest.TestCase):
-    def builds(self, program, body=lambda: None):
+    def builds(self, program, body=lambda: None, *arguments):
         """Builds with a program of Python beside a body; returns what was printed."""
-        begun = []
-
-        def started(*arguments, **streams):
-            begun.append(started_for_real(*arguments, **streams))
-            return begun[-1]
-
-        started_for_real = build.started
-        with mock.patch.object(build, "started", started), contextlib.redirect_stdout(io.StringIO()) as printed:
-            try:
-                with build.building(command=(sys.executable, "-c", program)):
-                    body()
-            finally:
-                self.ended = begun[0].poll() is not None
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            with build.building(*arguments, command=(sys.executable, "-c", program)):
+                body()
         return printed.getvalue()
 
     def test_what_the_build_prints_comes_after_the_checks(self):
@@ -35,14 +37,24 @@ class BuildTests(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "status 3"):
             self.builds("raise SystemExit(3)", lambda: done.append(True))
         self.assertEqual(done, [True])
+        with self.assertRaisesRegex(Failure, "status 4"), contextlib.redirect_stdout(io.StringIO()):
+            build.build(command=(sys.executable, "-c", "raise SystemExit(4)"))
 
-    def test_a_failed_check_ends_the_build(self):
+    def test_a_failed_check_ends_the_build_and_its_compilers(self):
         def fail():
+            while not (here / "child").exists():
+                os.sched_yield()
             raise Failure("a mistake")
 
-        with self.assertRaisesRegex(Failure, "a mistake"):
-            self.builds("import signal; signal.pause()", fail)
-        self.assertTrue(self.ended)
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            with self.assertRaisesRegex(Failure, "a mistake"):
+                self.builds(COMPILER, fail, folder)
+            child = int((here / "child").read_text())
+            # The child is nobody's now. It is gone, or its new parent has not collected it yet.
+            status = pathlib.Path(f"/proc/{child}/stat")
+            while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+                os.sched_yield()
 
 
 if __name__ == "__main__":

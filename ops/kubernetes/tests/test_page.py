@@ -57,6 +57,11 @@ def secrets():
     return made
 
 
+def open_ports(values, role):
+    egress = named(rendered(values), "NetworkPolicy", f"-{role}")["spec"]["egress"]
+    return {each["port"] for rule in egress for each in rule["ports"]}
+
+
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -88,13 +93,13 @@ class Page(unittest.TestCase):
                    for volume in pod["spec"]["volumes"] for source in volume.get("projected", {}).get("sources", [])}
         self.assertEqual(mounted, set(secrets()))
 
+    def test_a_configuration_without_traces_opens_no_way_to_a_collector(self):
+        for configuration in ({"traces": None}, {"traces": {"url": None}}):
+            self.assertNotIn(4318, open_ports({"config": configuration}, "worker"))
+
     def test_the_pages_of_traces_open_the_way_to_a_collector(self):
         configuration = next(json.loads(part) for part in paragraphs(TRACES) if part.startswith("{"))
         port = int(re.search(r":(\d+)/", configuration["traces"]["url"])[1])
-
-        def open_ports(values, role):
-            egress = named(rendered(values), "NetworkPolicy", f"-{role}")["spec"]["egress"]
-            return {each["port"] for rule in egress for each in rule["ports"]}
         for role in ("gateway", "worker", "notifier"):
             self.assertNotIn(port, open_ports({}, role))
             self.assertIn(port, open_ports({"config": configuration}, role))

@@ -89,7 +89,8 @@ extension PublisherReader {
       if key.algorithm.exact != algorithm.rawValue.exact { throw UnusableFile("it is a key for \(key.algorithm)") }
       return key
     } catch {
-      let cause = error is CryptoError ? Self.defect(ofPEM: text) : "\(error)"
+      let crypto = error as? CryptoError
+      let cause = crypto.map { $0.isOfOpenSSL ? Self.defect(of: text) : $0.cause } ?? "\(error)"
       reader.note(prefix + "publicKeyFile", "expected a public key for \(algorithm.rawValue): \(cause)")
       return nil
     }
@@ -102,7 +103,8 @@ extension PublisherReader {
   }
 
   /// What a file has in place of a public key, without a word of its content, and without OpenSSL's numbers.
-  private static func defect(ofPEM text: String) -> String {
+  private static func defect(of text: String) -> String {
+    if isJWK(text) { return "the members of the JWK make no public key" }
     if text.contains("PRIVATE KEY-----") { return "it holds a private key" }
     if text.contains("-----BEGIN CERTIFICATE") { return "it holds a certificate" }
     guard text.contains("-----BEGIN PUBLIC KEY-----") else { return "it holds no public key in PEM" }
@@ -110,8 +112,10 @@ extension PublisherReader {
       ? "it holds another kind of key, or is damaged" : "it ends too early"
   }
 
+  private static func isJWK(_ text: String) -> Bool { text.first { !$0.isWhitespace } == "{" }
+
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
-    if text.first(where: { !$0.isWhitespace }) == "{" {
+    if isJWK(text) {
       let bytes = Array(text.utf8)
       let value: JSONValue
       do {
