@@ -13,7 +13,7 @@ def malformed(stage):
 
 @trial
 def dead_queue_fills(stage):
-    """a program publishes 10,100 texts that are no jobs into the queue of jobs"""
+    """a program publishes 10,100 texts that are not jobs into the queue of jobs"""
     stage.publish("countersign.jobs", "no job", 10_100)
     stage.fires("DeadQueueFills")
     stage.logs("worker", "a message is not a job")
