@@ -47,6 +47,9 @@ extension CustomerTokenKey {
       }
     } catch let error as UnusableKey {
       throw error
+    } catch let error as CryptoError {
+      // OpenSSL's numbers would help nobody.
+      throw UnusableKey(error.isOfOpenSSL ? "its numbers make no public key" : error.cause)
     } catch {
       throw UnusableKey("\(error)")
     }

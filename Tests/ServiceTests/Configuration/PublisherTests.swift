@@ -161,7 +161,7 @@ struct PublisherTests: PublisherSuite {
     (
       #"{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE","#
         + #""y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}"#,
-      "the members of the JWK make no public key"
+      "its numbers make no public key"
     ),
     (
       #"{"kty" "EC"}"#,

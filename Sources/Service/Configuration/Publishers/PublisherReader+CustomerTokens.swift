@@ -104,7 +104,6 @@ extension PublisherReader {
 
   /// What a file has in place of a public key, without a word of its content, and without OpenSSL's numbers.
   private static func defect(of text: String) -> String {
-    if isJWK(text) { return "the members of the JWK make no public key" }
     if text.contains("PRIVATE KEY-----") { return "it holds a private key" }
     if text.contains("-----BEGIN CERTIFICATE") { return "it holds a certificate" }
     guard text.contains("-----BEGIN PUBLIC KEY-----") else { return "it holds no public key in PEM" }
@@ -112,10 +111,8 @@ extension PublisherReader {
       ? "it holds another kind of key, or is damaged" : "it ends too early"
   }
 
-  private static func isJWK(_ text: String) -> Bool { text.first { !$0.isWhitespace } == "{" }
-
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
-    if isJWK(text) {
+    if text.first(where: { !$0.isWhitespace }) == "{" {
       let bytes = Array(text.utf8)
       let value: JSONValue
       do {
