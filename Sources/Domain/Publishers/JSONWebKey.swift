@@ -49,7 +49,7 @@ extension CustomerTokenKey {
       throw error
     } catch let error as CryptoError {
       // OpenSSL's numbers would help nobody.
-      throw UnusableKey(error.isOfOpenSSL ? "its numbers make no public key" : error.cause)
+      throw UnusableKey(error.isOfOpenSSL ? "could not \(error.operation): its numbers make no key" : "\(error)")
     } catch {
       throw UnusableKey("\(error)")
     }

@@ -161,7 +161,7 @@ struct PublisherTests: PublisherSuite {
     (
       #"{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE","#
         + #""y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}"#,
-      "its numbers make no public key"
+      "could not read a P-256 public key: its numbers make no key"
     ),
     (
       #"{"kty" "EC"}"#,
