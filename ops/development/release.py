@@ -51,13 +51,14 @@ class Release:
 
 
 def check_version(version, root=ROOT):
-    """The version stands in the executable, in the chart and in the list of changes."""
+    """The version stands in the executable, in the chart and, with its date, in the list of changes."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Failure(f"a version is three numbers, such as 0.1.0, and not {version}")
     places = {
         "Sources/Countersign/BuildVersion.swift": rf'static let number = "{re.escape(version)}"',
         "ops/kubernetes/countersign/Chart.yaml": rf'(?m)^appVersion: "?{re.escape(version)}"?$',
-        "CHANGELOG.md": rf"(?m)^## {re.escape(version)}\b",
+        # Its day, which is the tag's.
+        "CHANGELOG.md": rf"(?m)^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$",
     }
     wrong = [path for path, pattern in places.items() if not re.search(pattern, (root / path).read_text())]
     if wrong:

@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,21 @@ class Version(unittest.TestCase):
         for version in ("0.1.1", "0.1", "v0.1.0", "1.0.0; rm"):
             with self.subTest(version), self.assertRaises(Failure):
                 check_version(version)
+
+    def test_a_version_without_a_date_is_not_released(self):
+        places = ("Sources/Countersign/BuildVersion.swift", "ops/kubernetes/countersign/Chart.yaml", "CHANGELOG.md")
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for place in places:
+                (root / place).parent.mkdir(parents=True, exist_ok=True)
+                (root / place).write_bytes((ROOT / place).read_bytes())
+            check_version("0.1.0", root)
+            changes = (root / "CHANGELOG.md").read_text()
+            dated = re.search(r"(?m)^## 0\.1\.0 \(.*\)$", changes)[0]
+            for heading in ("## 0.1.0 (unreleased)", "## 0.1.0", "## 0.1.0 (soon)"):
+                (root / "CHANGELOG.md").write_text(changes.replace(dated, heading))
+                with self.subTest(heading), self.assertRaisesRegex(Failure, "CHANGELOG.md"):
+                    check_version("0.1.0", root)
 
     def test_the_options_are_those_of_the_image(self):
         options = build_options(DOCKERFILE.read_text())
