@@ -4,7 +4,7 @@ extension Command {
     let beginning = "usage: countersign \(name) "
     var paragraphs = [
       HelpText.lines(HelpText.parts(ofSynopsis: synopsis), after: beginning, indent: beginning.count),
-      HelpText.lines(sentence),
+      HelpText.lines(summary.sentence),
     ]
     if !options.isEmpty { paragraphs.append(HelpText.table(options.map { ($0.form, $0.meaning) })) }
     if !notes.isEmpty { paragraphs.append(notes) }
@@ -16,9 +16,6 @@ extension Command {
     }
     return paragraphs.joined(separator: "\n\n")
   }
-
-  /// The summary as a sentence.
-  var sentence: String { summary.prefix(1).uppercased() + summary.dropFirst() + "." }
 
   /// The help of the executable itself.
   static var usage: String {

@@ -31,3 +31,8 @@ struct CommandOption: Sendable {
   /// The form of the option that chooses by age.
   static let olderThan = "--older-than TIME"
 }
+
+extension String {
+  /// Half a sentence of a help text as a whole one.
+  var sentence: String { prefix(1).uppercased() + dropFirst() + "." }
+}

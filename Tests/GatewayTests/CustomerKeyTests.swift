@@ -12,26 +12,12 @@ import Testing
 struct CustomerKeyTests {
   private typealias Policy = Publisher.CustomerTokenPolicy
   private static let now: Int64 = 1_700_000_000
-  private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
-  private static let other = Array("fedcba9876543210fedcba9876543210".utf8)
   private static let address = KeySetAddress(url: "https://id.example.com/keys")
 
-  private static func publisher(_ policy: Policy?, _ id: Int64 = 7) -> Publisher {
-    Publisher(
-      id: id, customers: .open, tokenHashes: [], customerTokens: policy, apps: [], offers: OfferCatalog([]),
-      webhooks: [])
-  }
-
-  private static func signed(
-    _ claims: String = #"{"publisherId":7,"customerId":42,"exp":1700000060}"#, header: String
-  ) -> String { Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8)) }
-
   private static func hs256(
-    _ claims: String = #"{"publisherId":7,"customerId":42,"exp":1700000060}"#, kid: String? = nil,
-    key: [UInt8] = secret
+    _ claims: String = TestToken.claims, kid: String? = nil, key: [UInt8] = TestToken.secret
   ) -> String {
-    let text = signed(claims, header: #"{"alg":"HS256"\#(kid.map { #","kid":"\#($0)""# } ?? "")}"#)
-    return text + "." + Base64URL.encode(HMACSHA256.authenticate(Array(text.utf8), key: key))
+    TestToken.signed(claims, header: #"{"alg":"HS256"\#(kid.map { #","kid":"\#($0)""# } ?? "")}"#, key: key)
   }
 
   private func customer(
@@ -39,7 +25,7 @@ struct CustomerKeyTests {
   ) -> Result<Caller, Problem> {
     withoutActuallyEscaping(asks) { asks in
       let authenticator = Authenticator(
-        publishers: Publishers([Self.publisher(policy)]), keySets: keySets, now: Self.now, asksForKey: asks)
+        publishers: Publishers([TestToken.publisher(policy)]), keySets: keySets, now: Self.now, asksForKey: asks)
       return Result { () throws(Problem) in try authenticator.customer(token) }
     }
   }
@@ -57,9 +43,9 @@ struct CustomerKeyTests {
   // MARK: Which key
 
   @Test func `a kid leads to its key only`() {
-    let policy = Self.named([("a", Self.secret), ("b", Self.other)])
+    let policy = Self.named([("a", TestToken.secret), ("b", TestToken.other)])
     #expect(id(Self.hs256(kid: "a"), policy) == "42")
-    #expect(id(Self.hs256(kid: "b", key: Self.other), policy) == "42")
+    #expect(id(Self.hs256(kid: "b", key: TestToken.other), policy) == "42")
     #expect(id(Self.hs256(kid: "b"), policy) == nil)
     #expect(id(Self.hs256(kid: "A"), policy) == nil)
     #expect(id(Self.hs256(kid: ""), policy) == nil)
@@ -67,47 +53,47 @@ struct CustomerKeyTests {
   }
 
   @Test func `ids of keys are their bytes`() {
-    #expect(id(Self.hs256(kid: "\u{E9}"), Self.named([("\u{E9}", Self.secret), ("b", Self.other)])) == "42")
-    #expect(id(Self.hs256(kid: "e\u{301}"), Self.named([("\u{E9}", Self.secret), ("b", Self.other)])) == nil)
+    #expect(id(Self.hs256(kid: "\u{E9}"), Self.named([("\u{E9}", TestToken.secret), ("b", TestToken.other)])) == "42")
+    #expect(id(Self.hs256(kid: "e\u{301}"), Self.named([("\u{E9}", TestToken.secret), ("b", TestToken.other)])) == nil)
   }
 
   @Test func `a token without kid needs a single key of its algorithm`() throws {
     let ec = try P256PrivateKey.generate()
     let policy = Policy(
-      keys: [CustomerTokenKey(id: "a", .hs256(Self.secret)), CustomerTokenKey(id: "b", .es256(ec.publicKey))],
+      keys: [CustomerTokenKey(id: "a", .hs256(TestToken.secret)), CustomerTokenKey(id: "b", .es256(ec.publicKey))],
       customerClaim: "customerId")
     #expect(id(Self.hs256(), policy) == "42")
-    let text = Self.signed(header: #"{"alg":"ES256"}"#)
+    let text = TestToken.unsigned(header: #"{"alg":"ES256"}"#)
     #expect(id(text + "." + Base64URL.encode(try ec.signature(for: Array(text.utf8))), policy) == "42")
   }
 
   /// The single key of a file goes on to serve its tokens while named keys are added beside it.
   @Test func `a key without an id serves tokens without a kid`() {
-    let policy = Self.named([("a", Self.other), (nil, Self.secret), ("b", Self.other)])
+    let policy = Self.named([("a", TestToken.other), (nil, TestToken.secret), ("b", TestToken.other)])
     #expect(id(Self.hs256(), policy) == "42")
-    #expect(id(Self.hs256(key: Self.other), policy) == nil)
-    #expect(id(Self.hs256(), Self.named([(nil, Self.secret), (nil, Self.secret)])) == nil, "two keys fit")
+    #expect(id(Self.hs256(key: TestToken.other), policy) == nil)
+    #expect(id(Self.hs256(), Self.named([(nil, TestToken.secret), (nil, TestToken.secret)])) == nil, "two keys fit")
   }
 
   @Test func `a key without an id serves any kid that no other key has`() {
-    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, Self.secret)])) == "42")
-    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, Self.secret), ("b", Self.other)])) == "42")
-    #expect(id(Self.hs256(kid: "b"), Self.named([(nil, Self.secret), ("b", Self.other)])) == nil)
-    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, Self.secret), (nil, Self.other)])) == nil)
+    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, TestToken.secret)])) == "42")
+    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, TestToken.secret), ("b", TestToken.other)])) == "42")
+    #expect(id(Self.hs256(kid: "b"), Self.named([(nil, TestToken.secret), ("b", TestToken.other)])) == nil)
+    #expect(id(Self.hs256(kid: "any"), Self.named([(nil, TestToken.secret), (nil, TestToken.other)])) == nil)
   }
 
   /// The old attacks: an algorithm that is not the key's, with the key's public text as the secret.
   @Test func `a kid does not bend a key to another algorithm`() throws {
     let ec = try P256PrivateKey.generate().publicKey
     let policy = Policy(
-      keys: [CustomerTokenKey(id: "ec", .es256(ec)), CustomerTokenKey(id: "hs", .hs256(Self.secret))],
+      keys: [CustomerTokenKey(id: "ec", .es256(ec)), CustomerTokenKey(id: "hs", .hs256(TestToken.secret))],
       customerClaim: "customerId")
     #expect(id(Self.hs256(kid: "ec", key: Array(ec.pem.utf8)), policy) == nil)
     #expect(id(Self.hs256(kid: "ec"), policy) == nil, "another key's secret")
     for alg in ["none", "ES256", "EdDSA", "HS512"] {
-      let text = Self.signed(header: #"{"alg":"\#(alg)","kid":"hs"}"#)
+      let text = TestToken.unsigned(header: #"{"alg":"\#(alg)","kid":"hs"}"#)
       #expect(id(text + ".", policy) == nil)
-      let mac = HMACSHA256.authenticate(Array(text.utf8), key: Self.secret)
+      let mac = HMACSHA256.authenticate(Array(text.utf8), key: TestToken.secret)
       #expect(id(text + "." + Base64URL.encode(mac), policy) == nil, "\(alg)")
     }
   }
@@ -117,7 +103,7 @@ struct CustomerKeyTests {
     let key = try P256PrivateKey.generate()
     let jwk = TestKeys.jwk(key.publicKey, id: "a")
     for more in [#""jwk":\#(jwk)"#, #""jku":"https://evil.example/keys""#, #""x5c":["MIIB"]"#] {
-      let text = Self.signed(header: #"{"alg":"ES256","kid":"a",\#(more)}"#)
+      let text = TestToken.unsigned(header: #"{"alg":"ES256","kid":"a",\#(more)}"#)
       let token = text + "." + Base64URL.encode(try key.signature(for: Array(text.utf8)))
       let own = Policy(keys: [CustomerTokenKey(id: "a", .es256(key.publicKey))], customerClaim: "customerId")
       #expect(id(token, own) == "42")
@@ -130,7 +116,7 @@ struct CustomerKeyTests {
   @Test(arguments: ["EdDSA", "Ed25519"]) func `EdDSA has two names`(alg: String) throws {
     let key = try Ed25519PrivateKey(seed: Array(repeating: 7, count: 32))
     let policy = Policy(key: .eddsa(try Ed25519PublicKey(key.publicKey)), customerClaim: "customerId")
-    let text = Self.signed(header: #"{"alg":"\#(alg)"}"#)
+    let text = TestToken.unsigned(header: #"{"alg":"\#(alg)"}"#)
     let token = text + "." + Base64URL.encode(try key.signature(for: Array(text.utf8)))
     #expect(id(token, policy) == "42")
     #expect(id(text + "." + Base64URL.encode(Array(repeating: 0, count: 64)), policy) == nil)
@@ -139,7 +125,7 @@ struct CustomerKeyTests {
   @Test func `critical extensions are refused with every key`() throws {
     let key = try Ed25519PrivateKey(seed: Array(repeating: 7, count: 32))
     let policy = Policy(key: .eddsa(try Ed25519PublicKey(key.publicKey)), customerClaim: "customerId")
-    let text = Self.signed(header: #"{"alg":"EdDSA","crit":["b64"],"b64":false}"#)
+    let text = TestToken.unsigned(header: #"{"alg":"EdDSA","crit":["b64"],"b64":false}"#)
     #expect(id(text + "." + Base64URL.encode(try key.signature(for: Array(text.utf8))), policy) == nil)
   }
 
@@ -158,13 +144,13 @@ struct CustomerKeyTests {
 
   @Test func `fetched keys count like those of the file, for their publisher only`() throws {
     let key = try P256PrivateKey.generate()
-    let text = Self.signed(header: #"{"alg":"ES256","kid":"a"}"#)
+    let text = TestToken.unsigned(header: #"{"alg":"ES256","kid":"a"}"#)
     let token = text + "." + Base64URL.encode(try key.signature(for: Array(text.utf8)))
     let cache = Self.fetched([CustomerTokenKey(id: "a", .es256(key.publicKey))])
     #expect(try customer(token, Self.set(), [7: cache]).get().customerId == "42")
     #expect(throws: Problem.keysNotKnown) { try customer(token, Self.set(), [8: cache]).get() }
     // Keys that came for an address that the file no longer names.
-    let without = Self.named([("b", Self.secret)])
+    let without = Self.named([("b", TestToken.secret)])
     if case .failure(let problem) = customer(token, without, [7: cache]) {
       #expect(problem.status == 401)
     } else {
@@ -174,7 +160,7 @@ struct CustomerKeyTests {
 
   @Test func `without any fetch the answer is 503, and a key of the file still counts`() {
     var asked: [Int64] = []
-    let policy = Self.set([CustomerTokenKey(id: "a", .hs256(Self.secret))])
+    let policy = Self.set([CustomerTokenKey(id: "a", .hs256(TestToken.secret))])
     for sets: [Int64: KeySetCache] in [[:], [7: KeySetCache(at: .now)]] {
       let answer = customer(Self.hs256(kid: "b"), policy, sets) { id in
         asked.append(id)
@@ -185,11 +171,11 @@ struct CustomerKeyTests {
     #expect(asked == [7, 7])
     #expect(Problem.keysNotKnown.status == 503 && Problem.keysNotKnown.retryAfter != nil)
     #expect(id(Self.hs256(kid: "a"), policy) == "42")
-    #expect(detail(Self.hs256(kid: "a", key: Self.other), policy)?.hasPrefix("signature: ") == true)
+    #expect(detail(Self.hs256(kid: "a", key: TestToken.other), policy)?.hasPrefix("signature: ") == true)
   }
 
   @Test func `an unknown kid asks for a fetch, and is refused unless one runs`() {
-    let sets = [Int64(7): Self.fetched([CustomerTokenKey(id: "a", .hs256(Self.secret))])]
+    let sets = [Int64(7): Self.fetched([CustomerTokenKey(id: "a", .hs256(TestToken.secret))])]
     var asked = 0
     func status(_ token: String, runs: Bool) -> Int? {
       let answer = customer(token, Self.set(), sets) { _ in
@@ -201,9 +187,9 @@ struct CustomerKeyTests {
     #expect(status(Self.hs256(kid: "b"), runs: true) == 503 && asked == 1)
     #expect(status(Self.hs256(kid: "b"), runs: false) == 401 && asked == 2)
     // A known key that has not signed the token is nothing new.
-    #expect(status(Self.hs256(kid: "a", key: Self.other), runs: true) == 401 && asked == 2)
+    #expect(status(Self.hs256(kid: "a", key: TestToken.other), runs: true) == 401 && asked == 2)
     // Without a kid, a new key may have signed it.
-    #expect(status(Self.hs256(key: Self.other), runs: true) == 503 && asked == 3)
+    #expect(status(Self.hs256(key: TestToken.other), runs: true) == 503 && asked == 3)
     #expect(status(Self.hs256(kid: "a"), runs: true) == nil && asked == 3)
   }
 
@@ -214,8 +200,8 @@ struct CustomerKeyTests {
     leeway: Int64 = Policy.defaultLeeway
   ) -> Policy {
     Policy(
-      keys: [CustomerTokenKey(.hs256(secret))], customerClaim: "customerId", issuer: issuer, audiences: audiences,
-      maxLifetime: maxLifetime, leeway: leeway)
+      keys: [CustomerTokenKey(.hs256(TestToken.secret))], customerClaim: "customerId", issuer: issuer,
+      audiences: audiences, maxLifetime: maxLifetime, leeway: leeway)
   }
 
   private static func token(_ more: String, exp: Int64 = now + 60) -> String {
@@ -278,11 +264,11 @@ struct CustomerKeyTests {
   /// An identity provider does not know our numbers.
   @Test func `a token without publisherId finds its publisher by issuer and audience`() {
     let publishers = [
-      Self.publisher(Self.ruled(issuer: "one", audiences: ["app"]), 7),
-      Self.publisher(Self.ruled(issuer: "one", audiences: ["tv", "both"]), 8),
-      Self.publisher(Self.ruled(issuer: "two", audiences: ["both"]), 9), Self.publisher(Self.ruled(), 10),
-      Self.publisher(Self.ruled(issuer: "three"), 11),
-      Self.publisher(Self.ruled(issuer: "three", audiences: ["x"]), 12),
+      TestToken.publisher(Self.ruled(issuer: "one", audiences: ["app"]), 7),
+      TestToken.publisher(Self.ruled(issuer: "one", audiences: ["tv", "both"]), 8),
+      TestToken.publisher(Self.ruled(issuer: "two", audiences: ["both"]), 9), TestToken.publisher(Self.ruled(), 10),
+      TestToken.publisher(Self.ruled(issuer: "three"), 11),
+      TestToken.publisher(Self.ruled(issuer: "three", audiences: ["x"]), 12),
     ]
     func claims(_ iss: String, _ aud: String, _ more: String = "") -> String {
       #"{"customerId":"42","exp":1700000060,"iss":"\#(iss)","aud":\#(aud)\#(more)}"#
@@ -307,7 +293,7 @@ struct CustomerKeyTests {
   @Test(arguments: TokenScope.allCases) func `a token without a scope is told which one it lacks`(scope: TokenScope) {
     func refusal(_ scopes: Set<TokenScope>) -> Problem? {
       let token = PublisherToken(name: "billing", hash: Array(repeating: 1, count: 32), scopes: scopes)
-      let caller = Caller(publisher: Self.publisher(nil), customerId: nil, token: token)
+      let caller = Caller(publisher: TestToken.publisher(nil), customerId: nil, token: token)
       do throws(Problem) {
         try caller.require(scope)
         return nil
@@ -327,7 +313,7 @@ struct CustomerKeyTests {
   }
 
   @Test func `a customer needs no scope, and nobody's token has none`() throws {
-    try Caller(publisher: Self.publisher(nil), customerId: "42").require(.read)
-    #expect(throws: Problem.self) { try Caller(publisher: Self.publisher(nil), customerId: nil).require(.read) }
+    try Caller(publisher: TestToken.publisher(nil), customerId: "42").require(.read)
+    #expect(throws: Problem.self) { try Caller(publisher: TestToken.publisher(nil), customerId: nil).require(.read) }
   }
 }

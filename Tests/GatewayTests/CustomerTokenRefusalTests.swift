@@ -10,33 +10,22 @@ import Testing
 struct CustomerTokenRefusalTests {
   private typealias Policy = Publisher.CustomerTokenPolicy
   private static let now: Int64 = 1_700_000_000
-  private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
-  private static let other = Array("fedcba9876543210fedcba9876543210".utf8)
-
-  private static func publisher(_ id: Int64, _ policy: Policy?) -> Publisher {
-    Publisher(
-      id: id, customers: .open, tokenHashes: [], customerTokens: policy, apps: [], offers: OfferCatalog([]),
-      webhooks: [])
-  }
 
   private static func policy(_ keys: [(String?, CustomerTokenKey.Key)]) -> Policy {
     Policy(keys: keys.map { CustomerTokenKey(id: $0.0, $0.1) }, customerClaim: "customerId")
   }
 
   private static func token(
-    _ claims: String = #"{"publisherId":7,"customerId":42,"exp":1700000060}"#, alg: String = "HS256", more: String = "",
-    key: [UInt8] = secret
+    _ claims: String = TestToken.claims, alg: String = "HS256", more: String = "", key: [UInt8] = TestToken.secret
   ) -> String {
-    let header = #"{"alg":"\#(alg)"\#(more)}"#
-    let signed = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
-    return signed + "." + Base64URL.encode(HMACSHA256.authenticate(Array(signed.utf8), key: key))
+    TestToken.signed(claims, header: #"{"alg":"\#(alg)"\#(more)}"#, key: key)
   }
 
   /// What a gateway answers that knows publisher 7, and publisher 8 without customers' tokens.
   private func detail(_ token: String, _ policy: Policy? = nil) -> String? {
-    let policy = policy ?? Self.policy([(nil, .hs256(Self.secret))])
+    let policy = policy ?? Self.policy([(nil, .hs256(TestToken.secret))])
     let authenticator = Authenticator(
-      publishers: Publishers([Self.publisher(7, policy), Self.publisher(8, nil)]), now: Self.now)
+      publishers: Publishers([TestToken.publisher(policy), TestToken.publisher(nil, 8)]), now: Self.now)
     do throws(Problem) {
       _ = try authenticator.customer(token)
       return nil
@@ -72,7 +61,7 @@ struct CustomerTokenRefusalTests {
   @Test(arguments: ["none", "RS256", "HS512", "EdDSA", "Ed25519", "PS256"])
   func `a well-known algorithm is named, and so are those that the publisher accepts`(alg: String) throws {
     let key = try P256PrivateKey.generate().publicKey
-    let policy = Self.policy([("a", .hs256(Self.secret)), ("b", .es256(key)), ("c", .hs256(Self.other))])
+    let policy = Self.policy([("a", .hs256(TestToken.secret)), ("b", .es256(key)), ("c", .hs256(TestToken.other))])
     #expect(
       detail(Self.token(alg: alg), policy)
         == "alg: the customer's token has the algorithm \(alg); its publisher accepts HS256, ES256.")
@@ -93,7 +82,7 @@ struct CustomerTokenRefusalTests {
   }
 
   @Test func `a token without kid does not choose among several keys`() {
-    let text = detail(Self.token(), Self.policy([("a", .hs256(Self.secret)), ("b", .hs256(Self.other))]))
+    let text = detail(Self.token(), Self.policy([("a", .hs256(TestToken.secret)), ("b", .hs256(TestToken.other))]))
     #expect(
       text?.hasPrefix(
         "kid: the customer's token names no key, and its publisher has several keys for the algorithm HS256. ") == true)
@@ -101,7 +90,7 @@ struct CustomerTokenRefusalTests {
 
   @Test func `an unknown kid is refused without naming any key`() throws {
     let key = try P256PrivateKey.generate().publicKey
-    let policy = Self.policy([("first", .hs256(Self.secret)), ("second", .es256(key))])
+    let policy = Self.policy([("first", .hs256(TestToken.secret)), ("second", .es256(key))])
     for kid in ["third", "", "FIRST", "second"] {
       let text = detail(Self.token(more: #","kid":"\#(kid)""#), policy)
       #expect(text?.hasPrefix("kid: no key of the publisher has the kid and the alg of the customer's token.") == true)
@@ -110,10 +99,10 @@ struct CustomerTokenRefusalTests {
   }
 
   @Test func `a wrong signature is told last`() {
-    #expect(detail(Self.token(key: Self.other))?.hasPrefix("signature: it does not fit the key that ") == true)
+    #expect(detail(Self.token(key: TestToken.other))?.hasPrefix("signature: it does not fit the key that ") == true)
     // The claims stay unread before the signature is good.
     let expired = #"{"publisherId":7,"customerId":42,"exp":0}"#
-    #expect(detail(Self.token(expired, key: Self.other))?.hasPrefix("signature: ") == true)
+    #expect(detail(Self.token(expired, key: TestToken.other))?.hasPrefix("signature: ") == true)
     #expect(detail(Self.token(expired))?.hasPrefix("exp: ") == true)
     #expect(detail(Self.token()) == nil)
   }

@@ -15,7 +15,7 @@ enum ManualCommand {
   static func page(_ commands: [Command]) -> String {
     let entries = commands.map { command in
       let form = command.synopsis.isEmpty ? command.name : "\(command.name) \(command.synopsis)"
-      let entry = ".TP\n.B \(escaped(form))\n\(escaped(command.sentence))"
+      let entry = ".TP\n.B \(escaped(form))\n\(escaped(command.summary.sentence))"
       return command.options.isEmpty ? entry : "\(entry)\n.RS\n\(list(command.options))\n.RE"
     }
     return """
@@ -41,10 +41,7 @@ enum ManualCommand {
   }
 
   private static func list(_ options: [CommandOption]) -> String {
-    options.map {
-      ".TP\n.B \(escaped($0.form))\n\(escaped($0.meaning.prefix(1).uppercased() + $0.meaning.dropFirst()))."
-    }
-    .joined(separator: "\n")
+    options.map { ".TP\n.B \(escaped($0.form))\n\(escaped($0.meaning.sentence))" }.joined(separator: "\n")
   }
 
   /// Text as roff prints it. A line that begins with a period or an apostrophe would be a request.
