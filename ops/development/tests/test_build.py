@@ -1,13 +1,13 @@
 """What runs beside a build, and which failure comes out."""
 import contextlib
 import io
-import os
 import pathlib
 import sys
 import tempfile
 import unittest
 
 from fleet import Failure, build
+from fleet.processes import wait_until
 
 # A program that leaves its own id and that of a child in a file, and waits.
 COMPILER = """
@@ -42,8 +42,7 @@ class BuildTests(unittest.TestCase):
 
     def test_a_failed_check_ends_the_build_and_its_compilers(self):
         def fail():
-            while not (here / "child").exists():
-                os.sched_yield()
+            wait_until("the compiler", (here / "child").exists, 120)
             raise Failure("a mistake")
 
         with tempfile.TemporaryDirectory() as folder:
@@ -53,8 +52,13 @@ class BuildTests(unittest.TestCase):
             child = int((here / "child").read_text())
             # The child is nobody's now. It is gone, or its new parent has not collected it yet.
             status = pathlib.Path(f"/proc/{child}/stat")
-            while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
-                os.sched_yield()
+
+            def is_gone():
+                try:
+                    return status.read_text().rpartition(")")[2].split()[0] == "Z"
+                except (FileNotFoundError, ProcessLookupError):
+                    return True
+            wait_until("the end of the compiler", is_gone, 120)
 
 
 if __name__ == "__main__":
