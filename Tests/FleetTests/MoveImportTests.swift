@@ -32,6 +32,13 @@ struct MoveImportTests {
       // What every kind of purchase and grant gives, or does not.
       #expect(there.filter { $0.value.contains(#""accessGranted":true"#) }.count == 9, "\(there)")
       try await RunningFleet.with(["gateway-1", "worker-1"], prepare: { try $0.ask(old) }) { new in
+        // Apple's history tells about the refund before the import does. Nobody owns the purchase yet.
+        try await eventually("the new fleet has read Apple's history") {
+          let read = try await new.count("notification_sources WHERE read_through IS NOT NULL")
+          let open = try await new.count("notifications WHERE applied_at IS NULL")
+          return read == 2 && open == 0
+        }
+        #expect(try await new.count("purchases") == 1)
         let command = ["import", "--publisher", publisher, "--from", "countersign", file]
         let plan = try await new.command(command + ["--dry-run", "--json"])
         #expect(

@@ -19,9 +19,9 @@ struct NotificationRunsTests {
     var aside: [NotificationKey] = []
     var isAway = false
 
-    func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
+    func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: KeptNotification.Open] {
       if isAway { throw AppleByValue.Lost() }
-      return texts.filter { keys.contains($0.key) }
+      return texts.filter { keys.contains($0.key) }.mapValues { KeptNotification.Open(text: $0, source: .apple) }
     }
     func putOff(_ keys: [NotificationKey]) async throws { putOff += keys }
     func finish(

@@ -5,7 +5,8 @@ extension CommitState {
   /// Merges what Apple signed about a purchase, and tells what changed by it, or by the time that has passed.
   ///
   /// A purchase that nobody has registered is kept. It belongs at once to the owner of the purchase whose place it
-  /// took, or to the customer whose `appAccountToken` it carries; else to the first customer who proves it.
+  /// took, or to the customer whose `appAccountToken` it carries; else to the first customer who proves it. What is
+  /// past is not told while nobody owns it: it may be from long before the fleet knew the app (decision 0063).
   ///
   /// - Returns: the events to publish, in their order.
   public mutating func apply(_ update: PurchaseUpdate) -> [Event] {
@@ -38,7 +39,8 @@ extension CommitState {
     }
     guard let after = purchases[key] else { return [] }
     tellOwner(of: after, isEnd && !isNews ? .time : .evidence, update.publisher, update.traceparent)
-    if isNews || isEnd || after.owner != known?.owner {
+    let isTold = after.owner != nil || known?.owner != nil || !update.isPast
+    if isTold, isNews || isEnd || after.owner != known?.owner {
       tellUpdates(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
       tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)
     }

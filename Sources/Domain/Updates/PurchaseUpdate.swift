@@ -8,6 +8,8 @@ public struct PurchaseUpdate: Sendable {
   public let source: Source
   /// The publisher at the time of the run.
   public let publisher: Publisher
+  /// Whether the first reading of an app's Notification History brought the news (decision 0063).
+  public let isPast: Bool
   /// What a notification tells about a refund; `nil` for most.
   public let refund: RefundNotice?
   /// The trace to continue.
@@ -37,13 +39,14 @@ public struct PurchaseUpdate: Sendable {
 
   /// Creates an update.
   public init(
-    _ key: PurchaseKey, _ evidence: [Evidence], from source: Source, publisher: Publisher, refund: RefundNotice? = nil,
-    traceparent: String? = nil
+    _ key: PurchaseKey, _ evidence: [Evidence], from source: Source, publisher: Publisher, isPast: Bool = false,
+    refund: RefundNotice? = nil, traceparent: String? = nil
   ) {
     self.key = key
     self.evidence = evidence
     self.source = source
     self.publisher = publisher
+    self.isPast = isPast
     self.refund = refund
     self.traceparent = traceparent
   }

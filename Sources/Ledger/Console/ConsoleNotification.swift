@@ -50,7 +50,7 @@ public struct ConsoleNotification: Sendable, Equatable {
   }
 
   /// Whether no post of Apple's brought it: a worker found it in Apple's Notification History.
-  public var isFromHistory: Bool { source == "history" }
+  public var isFromHistory: Bool { source != KeptNotification.Source.apple.rawValue }
 
   /// Whether this version knows its type with its subtype.
   public var isKnownKind: Bool {

@@ -48,7 +48,7 @@ extension PostgresStatement {
       AND p.publisher_id IS NOT NULL AND p.customer_id IS NULL
     """)
 
-  static let listConsoleFromHistory = windowed("console: list notifications of history", "n.source = 'history'")
+  static let listConsoleFromHistory = windowed("console: list notifications of history", "n.source <> 'apple'")
 
   /// It has one row at least: how much it has looked through, and how far.
   private static func windowed(_ name: String, _ condition: String) -> PostgresStatement {

@@ -8,6 +8,23 @@ public struct KeptNotification: Sendable, Equatable {
     case apple
     /// Notification History had it.
     case history
+    /// Notification History had it, and nobody had read that to its end before. It may be from a time in which the
+    /// fleet did not know the app (decision 0063).
+    case firstHistory = "first_history"
+  }
+
+  /// One that nobody has applied yet.
+  public struct Open: Sendable, Equatable {
+    /// The text that Apple signed.
+    public let text: String
+    /// How it reached us; `nil` for a word of a newer version's.
+    public let source: Source?
+
+    /// Creates one.
+    public init(text: String, source: Source?) {
+      self.text = text
+      self.source = source
+    }
   }
 
   public let publisherId: Int64

@@ -88,7 +88,7 @@ enum NotificationRow {
   static let read = PostgresStatement(
     "read notifications",
     """
-    SELECT k.publisher_id, k.uuid, k.body FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
+    SELECT k.publisher_id, k.uuid, k.body, k.source FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
       JOIN notifications k USING (publisher_id, uuid) WHERE k.applied_at IS NULL AND k.put_aside_at IS NULL
     """)
 

@@ -72,15 +72,17 @@ public final class NotificationStore {
     return Set(try found.map(NotificationKey.init))
   }
 
-  /// Reads the texts of notifications that nobody has applied yet.
+  /// Reads notifications that nobody has applied yet.
   ///
   /// - Throws: `PostgresError`.
-  public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
+  public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: KeptNotification.Open] {
     let rows = try await postgres.run(
       PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid))]))
-    return try rows.reduce(into: [:]) { texts, row in
+    return try rows.reduce(into: [:]) { open, row in
       guard let body = try row.bytes("body") else { return }
-      texts[try NotificationKey(row)] = String(decoding: body, as: UTF8.self)
+      open[try NotificationKey(row)] = KeptNotification.Open(
+        text: String(decoding: body, as: UTF8.self),
+        source: try row.text("source").flatMap(KeptNotification.Source.init))
     }
   }
 

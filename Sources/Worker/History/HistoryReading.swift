@@ -229,7 +229,8 @@ struct HistoryReading {
     switch verification.verifier.notification(text, expecting: place.accepted) {
     case .accepted(let notification):
       let isForwarded = NotificationPolicy.forwardsFound(notification.signedDate, now: verification.now())
-      let row = KeptNotification(notification, text, of: source.key.publisherId)
+      let row = KeptNotification(
+        notification, text, of: source.key.publisherId, source.readThrough == nil ? .firstHistory : .history)
       return .success(row.forwarded(to: isForwarded ? forwards : []))
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
@@ -250,12 +251,14 @@ struct HistoryReading {
 }
 
 extension KeptNotification {
-  fileprivate init(_ notification: VerifiedNotification, _ text: String, of publisherId: Int64) {
+  fileprivate init(
+    _ notification: VerifiedNotification, _ text: String, of publisherId: Int64, _ source: Source
+  ) {
     self.init(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
       subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment,
       bundleId: notification.origin.bundleId,
-      originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: .history,
+      originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: source,
       body: Array(text.utf8))
   }
 }

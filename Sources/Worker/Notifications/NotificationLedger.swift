@@ -6,8 +6,8 @@ import Ledger
 /// The part of the ledger that has notifications. Every method throws `PostgresError`.
 @LoopActor
 protocol NotificationLedger {
-  /// The texts of the open ones.
-  func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String]
+  /// Those of the notifications that nobody has applied.
+  func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: KeptNotification.Open]
   /// Lets notifications wait that this worker cannot judge.
   func putOff(_ keys: [NotificationKey]) async throws
   /// Notes that notifications are done that are about no purchase, and tells their notices.

@@ -168,14 +168,14 @@ final class NotificationRuns: RoleService {
     var begun: Set<NotificationKey> = []
     do {
       try await count(keys.filter { isSuspect($0, batch) })
-      let texts = try await dependencies.ledger.open(keys)
+      let open = try await dependencies.ledger.open(keys)
       var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
       var notices: [NotificationNotice] = []
-      for (key, text) in texts {
-        switch step(key, text) {
+      for (key, one) in open {
+        switch step(key, one.text) {
         case .purchase(let notification, let publisher):
           begun.insert(key)
-          await merge(notification, key, publisher, batch, isAlone: isAlone)
+          await merge(notification, key, one.source, publisher, batch, isAlone: isAlone)
         case .aboutNoPurchase(let notice):
           others.append(key)
           if let notice { notices.append(notice) }
@@ -195,12 +195,12 @@ final class NotificationRuns: RoleService {
 
   /// Merges what a notification proves: in this run if it is alone, and else in one of its own.
   private func merge(
-    _ notification: VerifiedNotification, _ key: NotificationKey, _ publisher: Publisher,
-    _ batch: [NotificationKey: [Waiting]], isAlone: Bool
+    _ notification: VerifiedNotification, _ key: NotificationKey, _ source: KeptNotification.Source?,
+    _ publisher: Publisher, _ batch: [NotificationKey: [Waiting]], isAlone: Bool
   ) async {
     let work: @LoopActor () async -> Void = { [self] in
       do {
-        try await merge(notification, key, publisher)
+        try await merge(notification, key, source, publisher)
       } catch {
         context.log.warning(
           "a notification could not be applied", ["uuid": .string(notification.uuid.text), "cause": .failure(error)])
@@ -267,8 +267,10 @@ final class NotificationRuns: RoleService {
     return .purchase(notification, publisher)
   }
 
-  private func merge(_ notification: VerifiedNotification, _ key: NotificationKey, _ publisher: Publisher) async throws
-  {
+  private func merge(
+    _ notification: VerifiedNotification, _ key: NotificationKey, _ source: KeptNotification.Source?,
+    _ publisher: Publisher
+  ) async throws {
     if !notification.defects.isEmpty { try await askApple(about: notification, publisher) }
     guard let purchase = notification.evidence.first?.key(of: publisher.id) else {
       return try await finish([key], [])
@@ -276,7 +278,7 @@ final class NotificationRuns: RoleService {
     let update = PurchaseUpdate(
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
-      refund: notification.refund, traceparent: context.tracer.begin().description)
+      isPast: source == .firstHistory, refund: notification.refund, traceparent: context.tracer.begin().description)
     let told = try await dependencies.apply(update)
     metrics.delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
     metrics.applied.count(told.isEmpty ? "silent" : "told")

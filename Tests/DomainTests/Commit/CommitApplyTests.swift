@@ -70,6 +70,29 @@ struct CommitApplyTests {
     #expect(commit.state.changes.newPurchases == [key])
   }
 
+  @Test func `what the first reading of a history finds is told of owners only`() throws {
+    var commit = TestCommit()
+    #expect(commit.apply([T.transaction(expires: 30)], notified(.started), isPast: true).isEmpty)
+    #expect(commit[purchase: key]?.version == 1 && commit.state.changes.newPurchases == [key])
+    #expect(commit.state.changes.notifications.map(\.isNews) == [true])
+    // What Apple posts afterwards is news.
+    let news = commit.apply([T.transaction("2", bought: 9, expires: 60)], notified(.renewed, uuid: "n2"))
+    #expect(try news.map { try ToldUpdate($0).reason } == ["renewed"])
+    // Somebody who owns the purchase follows it.
+    var owned = TestCommit([T.purchase(T.transaction(expires: 9), owner: "me")], ["me": known(told: [told(until: 9)])])
+    let told = owned.apply([T.transaction("2", bought: 9, expires: 39)], notified(.renewed), isPast: true)
+    #expect(told.map(\.topic) == [EventTopic.entitlementsChanged, EventTopic.purchaseUpdated])
+  }
+
+  @Test func `what the first reading of a history gives to a customer is told`() {
+    var facts = T.transaction(expires: 30)
+    facts.appAccountToken = token
+    var commit = TestCommit([], ["me": known(token: token)])
+    let events = commit.apply([facts], notified(.started), isPast: true)
+    #expect(events.map(\.topic) == [EventTopic.entitlementsChanged, EventTopic.purchaseUpdated])
+    #expect(commit[purchase: key]?.owner?.customerId == "me")
+  }
+
   @Test func `renewal info alone makes no purchase`() {
     var commit = TestCommit()
     let events = commit.apply(
@@ -311,15 +334,20 @@ extension TestCommit {
   }
 
   /// Applies transactions of one purchase.
-  fileprivate mutating func apply(_ facts: [TransactionFacts], _ source: PurchaseUpdate.Source) -> [Event] {
-    apply(pieces: facts.map { TestPurchases.evidence(.transaction($0)) }, source)
+  fileprivate mutating func apply(
+    _ facts: [TransactionFacts], _ source: PurchaseUpdate.Source, isPast: Bool = false
+  ) -> [Event] {
+    apply(pieces: facts.map { TestPurchases.evidence(.transaction($0)) }, source, isPast: isPast)
   }
 
-  fileprivate mutating func apply(pieces: [Evidence], _ source: PurchaseUpdate.Source) -> [Event] {
+  fileprivate mutating func apply(
+    pieces: [Evidence], _ source: PurchaseUpdate.Source, isPast: Bool = false
+  ) -> [Event] {
     state.apply(
-      PurchaseUpdate(pieces.first?.key(of: 7) ?? TestPurchases.key(), pieces, from: source, publisher: publisherOrNone))
+      PurchaseUpdate(
+        pieces.first?.key(of: 7) ?? TestPurchases.key(), pieces, from: source, publisher: publisherOrNone,
+        isPast: isPast))
   }
-
 }
 
 /// The members of `purchaseUpdated` that the tests look at.

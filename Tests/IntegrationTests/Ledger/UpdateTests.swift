@@ -26,7 +26,7 @@ struct UpdateTests {
       let keys = rows.map { NotificationKey(publisherId: $0.publisherId, uuid: $0.uuid) }
       #expect(try await store.keep(rows) == Set(keys))
       #expect(try await store.keep(rows).isEmpty)
-      #expect(try await store.open(keys)[keys[2]] == "text of n2")
+      #expect(try await store.open(keys)[keys[2]] == KeptNotification.Open(text: "text of n2", source: .apple))
       try await store.finish([keys[2]], now: CommitLab.now)
       #expect(Set(try await store.open(keys).keys) == Set(keys[..<2]))
     }
