@@ -13,6 +13,8 @@ LATENCY = 0.2
 # Tables that keep their rows for good, and the bytes of a notification of Apple's.
 LASTING = ("purchases", "transactions", "ownerships", "evidence", "customers")
 NOTIFICATION = 20_000
+# In seconds: so long Redis keeps a registration.
+HOUR = 3_600
 # The processes whose use is told. The simulator, the receiver and the load are none of the fleet's.
 SERVERS = ("rabbitmq", "redis", "postgres")
 
@@ -80,6 +82,7 @@ def rows_of(points, bytes_of, redis_of, tables):
         rows.append(Row(f"{point.pace:,} registrations a second, CPU each", f"{all_of_it:.0f} µs"))
         rows += [Row(f"  {name}", f"{value:.0f} µs") for name, value in point.processor.items()]
         rows.append(Row("  answer, p99", f"{point.answer_p99:.1f} ms"))
+        rows += [Row(f"  {name}, memory", f"{value:.0f} MiB") for name, value in point.memory.items()]
     rows += [
         Row("disk of the ledger, a registration", f"{bytes_of:,.0f} bytes"),
         Row("  of it for good", f"{sum(lasting.values()):,.0f} bytes"),
@@ -90,6 +93,9 @@ def rows_of(points, bytes_of, redis_of, tables):
     for pace in (10, 100, 1_000):
         fleet = needed(points[-1], pace)
         rows.append(Row(f"for {pace:,} a second", ", ".join(f"{count} {name}" for name, count in fleet.items())))
+        rows.append(Row("  its servers", (
+            f"Redis {redis_of * pace * HOUR / 1e9:.2f} GB for an hour's registrations, "
+            f"WAL {points[-1].wal * pace * 24 * HOUR / 1e9:,.0f} GB a day")))
     for purchases in (1_000_000, 10_000_000, 100_000_000):
         # As long as it takes to register one. At this pace each costs more than at full speed.
         renewals = purchases / 30 / 86_400

@@ -14,7 +14,7 @@ from fleet.certificates import Certificates, wants_tls
 from fleet.disks import SmallDisks
 from fleet.network import Network
 from fleet.node import group
-from fleet.postgres import OWNER, Postgres, Standby
+from fleet.postgres import OWNER, Postgres, Standby, verifier
 from fleet.rabbitmq import RabbitMQ
 from fleet.redis import PRIMARY, Redis, Sentinel, wait_for_replicas, wait_for_sentinels
 from fleet.sets import within
@@ -193,7 +193,7 @@ class Servers:
         exists = postgres.query(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'")
         if not exists:
             postgres.query(f'CREATE ROLE "{name}" LOGIN IN ROLE {OWNER};')
-        postgres.query(f"ALTER ROLE \"{name}\" PASSWORD '{password}';")
+        postgres.query(f"ALTER ROLE \"{name}\" PASSWORD '{verifier(password)}';")
 
     def create_vhost(self, name):
         """Makes a virtual host of RabbitMQ, in which the usual user may do everything."""

@@ -156,14 +156,9 @@ public final class TLSSession {
 
   /// Moves the bytes for the network to the end of `buffer`.
   public func takeBytesToSend(into buffer: inout [UInt8]) {
-    // BIO_pending is a macro.
-    let count = BIO_ctrl(outgoing, BIO_CTRL_PENDING, 0, nil)
-    guard count > 0 else { return }
-    let start = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: count))
-    let taken = buffer.withUnsafeMutableBytes {
-      BIO_read(outgoing, $0.baseAddress! + start, Int32(clamping: count))
+    offerBytesToSend { bytes in
+      buffer.append(contentsOf: bytes)
+      return bytes.count
     }
-    buffer.removeLast(count - max(0, Int(taken)))
   }
 }
