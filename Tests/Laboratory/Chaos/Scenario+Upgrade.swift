@@ -13,9 +13,15 @@ extension Scenario {
   ) { chaos in
     try await chaos.pause(0.3...0.6)
     chaos.fleet.executable = RunningFleet.thisBuild
+    let before = try await chaos.fleet.count("schema_steps")
     chaos.injected("migrate")
     let told = try await chaos.fleet.command(["migrate"])
     chaos.history.measures.append(told.split(separator: "\n").joined(separator: "; "))
+    // Without a step between the builds, nothing would be shown of old roles on a newer schema.
+    guard try await chaos.fleet.count("schema_steps") > before else {
+      throw ScenarioFailure(
+        description: "the schema of the earlier build has all \(before) steps: name an earlier commit")
+    }
     try await chaos.replaceAll("this build")
     chaos.fleet.executable = Scenario.earlierBuild ?? RunningFleet.thisBuild
     try await chaos.replaceAll("the earlier build")
