@@ -1,3 +1,5 @@
+public import Domain
+
 /// Whose export a file is: which columns have what. docs/how-to/import-purchases.md has a section for each.
 public enum ImportPreset: String, Sendable, CaseIterable {
   /// A table of one's own.
@@ -8,6 +10,9 @@ public enum ImportPreset: String, Sendable, CaseIterable {
 
   /// The presets of other systems, whose rows claim until when there is access.
   public static let others = allCases.filter { $0 != .countersign }
+
+  /// The name that an import in the ledger has.
+  public var name: ImportPresetName { ImportPresetName(rawValue: rawValue) }
 
   /// Names for a usage line.
   public static func names(_ presets: [ImportPreset] = allCases) -> String {

@@ -2,7 +2,6 @@ import Coordination
 import Crypto
 import Domain
 import DomainSupport
-import Import
 import Ledger
 import Messaging
 

@@ -4,7 +4,6 @@ import Domain
 import EventLoop
 import Formats
 import HTTPServer
-import Import
 import JSON
 import Ledger
 import Observability

@@ -14,7 +14,7 @@ func requestedImport(_ request: HTTPServerRequest) throws(Problem) -> UploadedIm
   try requireOnly([], request)
   let body = try BodyReader(try jsonBody(request), knows: importMembers)
   guard let preset: ImportPreset = try body.choice("from") else { throw body.problem("from", "is missing") }
-  var wish = UploadedImport.Wish(preset: preset)
+  var wish = UploadedImport.Wish(preset: preset.name)
   if let share = try body.share("share") { wish.sharePerMille = share }
   wish.tells = try body.flag("tell") ?? false
   wish.skipsProblems = try body.flag("skipProblems") ?? false

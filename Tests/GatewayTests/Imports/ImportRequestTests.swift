@@ -1,6 +1,5 @@
 import Domain
 import HTTPServer
-import Import
 import Ledger
 import Testing
 
