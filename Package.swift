@@ -228,7 +228,7 @@ let package = Package(
       "DoorsTests",
       [
         "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats",
-        "Gateway", "HTTPServer", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
+        "Gateway", "HTTPServer", "Import", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
         "TestSupport", "Transport",
       ]),
     tests(

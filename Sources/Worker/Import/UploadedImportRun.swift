@@ -161,7 +161,7 @@ final class UploadedImportRun: TakenImport {
       try await note(.failed("the publisher has no app, so Apple cannot be asked")) { _ in }
       return .failed
     }
-    guard let preset = ImportPreset(rawValue: one.wish.preset.rawValue) else {
+    guard let preset = ImportPresets(dependencies.context.doors).export(named: one.wish.preset) else {
       try await note(.failed(Self.unknownCause(one.wish.preset))) { _ in }
       return .failed
     }
@@ -193,7 +193,7 @@ final class UploadedImportRun: TakenImport {
   }
 
   /// Reads the file; `nil` if it may not be read now, because workers died while they read it.
-  private func file(_ preset: ImportPreset) async throws -> ImportFile? {
+  private func file(_ preset: ExportColumns) async throws -> ImportFile? {
     let verifier = try dependencies.verifier(publisher)
     let limits = ImportFile.Limits(
       rows: UploadedImport.mostRows, problems: UploadedImport.mostProblems, bytes: UploadedImport.mostRowBytes)
