@@ -55,7 +55,7 @@ struct LivePages {
 
   private var purchases: [Purchase] {
     var facts = AnsweredPurchases.transaction(TransactionId(text), of: OriginalTransactionId(text))
-    (facts.offerDiscountType, facts.currency, facts.price, facts.appAccountToken) = (text, text, 1990, text)
+    (facts.offerDiscountType, facts.currency, facts.price, facts.appAccountToken) = (text, text, 1990, AppAccountToken(text))
     return [
       AnsweredPurchases.purchase(facts, renewal: AnsweredPurchases.renewal(of: OriginalTransactionId(text))),
       AnsweredPurchases.purchase(AnsweredPurchases.transaction(), renewal: AnsweredPurchases.renewal()),

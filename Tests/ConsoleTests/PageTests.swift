@@ -40,7 +40,7 @@ struct PageTests {
     facts.ownershipType = text
     facts.currency = text
     facts.price = 1990
-    facts.appAccountToken = text
+    facts.appAccountToken = AppAccountToken(text)
     facts.bundleId = BundleId(text)
     facts.productId = ProductId(text)
     let purchase = AnsweredPurchases.purchase(
