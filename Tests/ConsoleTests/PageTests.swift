@@ -22,7 +22,7 @@ struct PageTests {
   }
 
   private static func moment(_ text: String) -> ConsoleMoment {
-    ConsoleMoment(kind: .event, at: now, signedAt: now, what: text, id: text, about: text, outcome: text)
+    ConsoleMoment(kind: .event, at: now, signedAt: now, what: text, id: text, about: text, detail: text)
   }
 
   private static func customerPage(
