@@ -11,9 +11,9 @@ public struct ImportPresets: Sendable {
   public init(_ doors: DoorCatalog) {
     // The texts have always named the presets in this order: that of the registry, backwards.
     let doors = doors.all.reversed()
-    exports = [.plain, .revenuecat] + doors.compactMap { $0.export } + [.countersign]
-    let own: [any RecordedBodyReader] = [RevenueCatBodies()]
-    bodies = own + doors.compactMap { $0.recordedBodies }
+    let (columns, readers) = (doors.compactMap { $0.export }, doors.compactMap { $0.recordedBodies })
+    exports = [ExportColumns.plain, .revenuecat] + columns + [.countersign]
+    bodies = [RevenueCatBodies() as any RecordedBodyReader] + readers
   }
 
   /// The presets of other systems, whose rows claim until when there is access.

@@ -21,6 +21,7 @@ public enum RecordedBody: Sendable, Equatable {
 
   /// Why a body cannot be used.
   public struct Unusable: Error {
+    /// In words for a person.
     public let cause: String
 
     /// Creates the error.
