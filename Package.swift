@@ -98,7 +98,7 @@ let package = Package(
       ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
     library("Coordination", "Coordination", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
-    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "Import", "JSON", "Postgres"]),
+    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "JSON", "Postgres"]),
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
@@ -144,7 +144,7 @@ let package = Package(
       "Console", "Console",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
+        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability",
         "Postgres", "Redis", "Service",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
@@ -228,7 +228,7 @@ let package = Package(
       "DoorsTests",
       [
         "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats",
-        "Gateway", "HTTPServer", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
+        "Gateway", "HTTPServer", "Import", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
         "TestSupport", "Transport",
       ]),
     tests(
@@ -248,7 +248,7 @@ let package = Package(
       "ConsoleTests",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain",
-        "DomainSupport", "EventLoop", "Formats", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "DomainSupport", "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging",
         "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
@@ -264,7 +264,7 @@ let package = Package(
       "IntegrationTests",
       [
         "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway",
-        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging",
+        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging",
         "Observability", "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
       ]),
     tests(

@@ -39,6 +39,7 @@ extension ImportFile {
         + grant.customer.id.text.utf8.count + grant.offerId.text.utf8.count + (grant.note?.utf8.count ?? 0)
     }
 
+    var id: GrantId { grant.id }
     var customer: CustomerId { grant.customer.id }
     var offerId: OfferId { grant.offerId }
 
@@ -155,7 +156,7 @@ extension ImportFile {
     return ImportRow(line: line, customerId: owner ?? noOwner, transactionId: TransactionId(original))
   }
 
-  private static func grant(_ members: borrowing JSONObject, _ line: Int) throws -> (GrantId, ExportedGrant?) {
+  private static func grant(_ members: borrowing JSONObject, _ line: Int) throws -> Lasting<GrantId, ExportedGrant> {
     guard let id = GrantId(canonical: try members.requiredString("grantId")),
       let reason = Grant.Reason(rawValue: try members.requiredString("reason")),
       let created = milliseconds(rfc3339: try members.requiredString("createdAt")),
@@ -166,26 +167,35 @@ extension ImportFile {
     guard customer.isValid, isText(offer, atMost: longestText),
       note.map({ isText($0, atMost: Grant.longestNote) }) ?? true
     else { throw Unusable() }
-    if try members.string("withdrawnAt") ?? members.string("endedAt") != nil { return (id, nil) }
+    if try members.string("withdrawnAt") ?? members.string("endedAt") != nil { return Lasting(id, nil) }
     let grant = Grant(
       id: id, customer: CustomerKey(publisherId: 0, id: customer),
       offerId: OfferId(offer), reason: reason, note: note, createdAt: created, endsAt: end)
-    return (id, ExportedGrant(line, grant))
+    return Lasting(id, ExportedGrant(line, grant))
   }
 
   private static func sandboxAccess(
     _ members: borrowing JSONObject, _ line: Int
-  ) throws -> (CustomerId, ExportedSandboxAccess?) {
+  ) throws -> Lasting<CustomerId, ExportedSandboxAccess> {
     let (customer, note) = (CustomerId(try members.requiredString("customerId")), try members.string("note"))
     guard customer.isValid, note.map({ isText($0, atMost: SandboxOverride.longestNote) }) ?? true,
       let reason = SandboxOverride.Reason(rawValue: try members.requiredString("reason")),
       let set = milliseconds(rfc3339: try members.requiredString("setAt")),
       let end = milliseconds(rfc3339: try members.requiredString("until"))
     else { throw Unusable() }
-    if try members.string("endedAt") != nil { return (customer, nil) }
+    if try members.string("endedAt") != nil { return Lasting(customer, nil) }
     let override = SandboxOverride(
       customer: CustomerKey(publisherId: 0, id: customer), endsAt: end, reason: reason, note: note, setAt: set)
-    return (customer, ExportedSandboxAccess(line, override))
+    return Lasting(customer, ExportedSandboxAccess(line, override))
+  }
+
+  /// Something with an id of which an export may have several lines. The last one counts.
+  private struct Lasting<Id: Identifier, Open> {
+    let id: Id
+    /// `nil` if it has ended.
+    let open: Open?
+
+    init(_ id: Id, _ open: Open?) { (self.id, self.open) = (id, open) }
   }
 
   /// A value that no export has.
@@ -199,8 +209,8 @@ extension ImportFile {
   /// Leaves out grants of offers that the publisher does not have, and notes them.
   private mutating func removeUnknownOffers() {
     guard let offers else { return }
-    for (id, grant) in grantsByLine where !offers.contains(grant.offerId) {
-      exported.grants[id] = nil
+    for grant in grantsByLine where !offers.contains(grant.offerId) {
+      exported.grants[grant.id] = nil
       note(
         ImportProblem(
           line: grant.line, "is a grant of offer \(grant.offerId), which the publisher's file does not have",
@@ -212,30 +222,28 @@ extension ImportFile {
   private mutating func removeCrowds() {
     guard exported.grants.count > Grant.mostOpenOfCustomer else { return }
     var counts: [CustomerId: Int] = [:]
-    for (id, grant) in grantsByLine {
+    for grant in grantsByLine {
       let count = counts[grant.customer, default: 0] + 1
       counts[grant.customer] = count
       guard count > Grant.mostOpenOfCustomer else { continue }
-      exported.grants[id] = nil
+      exported.grants[grant.id] = nil
       exported.grantsOverLimit += 1
       leftOut.append(
         grant.line, .problem("is a grant of a customer who has \(Grant.mostOpenOfCustomer) open grants before it"))
     }
   }
 
-  private var grantsByLine: [(key: GrantId, value: ExportedGrant)] {
-    exported.grants.sorted { $0.value.line < $1.value.line }
-  }
+  private var grantsByLine: [ExportedGrant] { exported.grants.values.sorted { $0.line < $1.line } }
 
-  private mutating func keepExported(_ grant: (id: GrantId, open: ExportedGrant?)) {
+  private mutating func keepExported(_ grant: Lasting<GrantId, ExportedGrant>) {
     exported.byteCount -= exported.grants[grant.id]?.byteCount ?? 0
     exported.grants[grant.id] = grant.open
     exported.byteCount += grant.open?.byteCount ?? 0
   }
 
-  private mutating func keepExported(_ access: (customer: CustomerId, open: ExportedSandboxAccess?)) {
-    exported.byteCount -= exported.sandboxAccess[access.customer]?.byteCount ?? 0
-    exported.sandboxAccess[access.customer] = access.open
+  private mutating func keepExported(_ access: Lasting<CustomerId, ExportedSandboxAccess>) {
+    exported.byteCount -= exported.sandboxAccess[access.id]?.byteCount ?? 0
+    exported.sandboxAccess[access.id] = access.open
     exported.byteCount += access.open?.byteCount ?? 0
   }
 

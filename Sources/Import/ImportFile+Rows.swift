@@ -5,7 +5,7 @@ extension ImportFile {
   /// A row is one purchase, but a receipt lists many.
   func rows(at place: Place, _ value: (StaticString) -> String?) throws(ImportProblem) -> [ImportRow] {
     let line = place.line
-    func field(_ field: ImportPreset.Field) -> String? { self.field(field, value) }
+    func field(_ field: ExportColumns.Field) -> String? { self.field(field, value) }
     guard let customer = field(.customer).map(CustomerId.init(_:)) else {
       throw ImportProblem(line: line, "names no customer", "fill in the customer's id, or remove the row")
     }
@@ -37,7 +37,7 @@ extension ImportFile {
   // MARK: What Apple signed
 
   private func signedText(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
+    _ line: Int, _ field: (ExportColumns.Field) -> String?
   ) throws(ImportProblem) -> ImportSignedText? {
     switch (field(.signed), field(.receipt)) {
     case (nil, nil): return nil
@@ -75,7 +75,7 @@ extension ImportFile {
 
   /// Whether the row says that the signature of its transaction is enough, so that Apple is not asked.
   private func isSignatureEnough(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
+    _ line: Int, _ field: (ExportColumns.Field) -> String?
   ) throws(ImportProblem) -> Bool {
     switch field(.verify) {
     case nil, "apple": return false
@@ -89,13 +89,13 @@ extension ImportFile {
 
   /// A vendor's row has both ids of a subscription: the original one stands for all of its periods.
   private func transaction(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
+    _ line: Int, _ field: (ExportColumns.Field) -> String?
   ) throws(ImportProblem) -> TransactionId? {
     let (transaction, original) = (field(.transaction), field(.original))
-    guard let text = (preset == .plain ? transaction ?? original : original ?? transaction).map(preset.bare) else {
+    guard let text = (preset.name == .plain ? transaction ?? original : original ?? transaction).map(preset.bare) else {
       return nil
     }
-    guard !(preset == .plain && transaction != nil && original != nil) else {
+    guard !(preset.name == .plain && transaction != nil && original != nil) else {
       throw ImportProblem(line: line, "names a transaction and an original one", "fill in one of the two")
     }
     guard TransactionId.isValid(text) else {
@@ -110,15 +110,15 @@ extension ImportFile {
   static let longestText = 256
 
   private func claim(
-    _ line: Int, _ field: (ImportPreset.Field) -> String?
-  ) throws(ImportProblem) -> ImportRow.Claim {
-    func time(_ name: ImportPreset.Field) throws(ImportProblem) -> Int64? {
+    _ line: Int, _ field: (ExportColumns.Field) -> String?
+  ) throws(ImportProblem) -> ClaimedPurchase {
+    func time(_ name: ExportColumns.Field) throws(ImportProblem) -> Int64? {
       guard let text = field(name) else { return nil }
       if let time = ImportTime.milliseconds(text) { return time }
       throw ImportProblem(
         line: line, "a time cannot be read", "write times like 2026-11-28T12:00:00Z, or in milliseconds since 1970")
     }
-    func text(_ name: ImportPreset.Field, _ words: String) throws(ImportProblem) -> String? {
+    func text(_ name: ExportColumns.Field, _ words: String) throws(ImportProblem) -> String? {
       guard let text = field(name) else { return nil }
       // Bytes first: they are counted at once, and a character has four at most.
       guard text.utf8.count <= 4 * Self.longestText, text.unicodeScalars.count <= Self.longestText else {
@@ -127,7 +127,7 @@ extension ImportFile {
       }
       return text
     }
-    return ImportRow.Claim(
+    return ClaimedPurchase(
       offerId: try text(.offer, "the offer").map(OfferId.init(_:)), purchasedAt: try time(.purchasedAt),
       expiresAt: try time(.expiresAt), vendorId: try text(.vendorId, "the vendor's id"))
   }

@@ -34,7 +34,7 @@ public struct ImportFile: Sendable {
     }
   }
 
-  let preset: ImportPreset
+  let preset: ExportColumns
   let verifier: any ImportVerifier
   /// The publisher's offers; `nil` if nobody gives the file's grants.
   let offers: OfferCatalog?
@@ -48,19 +48,20 @@ public struct ImportFile: Sendable {
   /// Reads a file: JSON lines if its first byte is `{`, otherwise CSV with a line of names.
   ///
   /// - Parameters:
+  ///   - preset: whose export it is.
   ///   - verifier: verifies the signed transactions and receipts of rows.
   ///   - limits: how much of it is kept.
   ///   - offers: the publisher's; `nil` if nobody gives the file's grants.
   ///   - read: reads the next line without its line feed; `nil` at the end. It throws why no further line can be used.
   public init(
-    preset: ImportPreset, verifier: any ImportVerifier, limits: Limits = Limits(), offers: OfferCatalog? = nil,
+    preset: ExportColumns, verifier: any ImportVerifier, limits: Limits = Limits(), offers: OfferCatalog? = nil,
     read: @escaping () throws(ImportProblem) -> [UInt8]?
   ) {
     (self.preset, self.verifier, self.limits, self.offers) = (preset, verifier, limits, offers)
     var lines = ImportLines(read)
     do throws(ImportProblem) {
       let first = try lines.peek()
-      if preset == .countersign {
+      if preset.name == .countersign {
         try readExport(&lines)
       } else if first?.first(where: { !$0.isBlank }) == UInt8(ascii: "{") {
         try readLines(&lines)
@@ -120,7 +121,7 @@ public struct ImportFile: Sendable {
   }
 
   /// The value of a field. Of several columns that have it, the first one with a value counts.
-  func field(_ field: ImportPreset.Field, _ value: (StaticString) -> String?) -> String? {
+  func field(_ field: ExportColumns.Field, _ value: (StaticString) -> String?) -> String? {
     for name in preset.names(of: field) {
       if let text = value(name) { return text }
     }
@@ -166,14 +167,14 @@ public struct ImportFile: Sendable {
   }
 
   private func missingColumns(_ columns: [String: Int]) -> ImportProblem? {
-    func has(_ fields: ImportPreset.Field...) -> Bool {
+    func has(_ fields: ExportColumns.Field...) -> Bool {
       fields.contains { preset.names(of: $0).contains { columns[$0.description] != nil } }
     }
-    func names(_ fields: ImportPreset.Field...) -> String {
+    func names(_ fields: ExportColumns.Field...) -> String {
       fields.flatMap { preset.names(of: $0) }.map(\.description).joined(separator: " or ")
     }
     let remedy =
-      "name the columns as the preset \(preset.rawValue) does, with commas between them, or use another preset"
+      "name the columns as the preset \(preset.name.rawValue) does, with commas between them, or use another preset"
     if !has(.customer) { return ImportProblem(line: 1, "there is no column \(names(.customer))", remedy) }
     if !has(.transaction, .original, .signed, .receipt) {
       return ImportProblem(line: 1, "there is no column \(names(.transaction, .original))", remedy)
@@ -202,7 +203,7 @@ public struct ImportFile: Sendable {
   private func values(of line: [UInt8]) throws -> (StaticString) -> String? {
     let members = try JSONObject(JSONText(line, limits: .outside))
     var values: [String: String] = [:]
-    for name in ImportPreset.Field.allCases.flatMap({ preset.names(of: $0) }) {
+    for name in ExportColumns.Field.allCases.flatMap({ preset.names(of: $0) }) {
       values[name.description] = try Self.text(name, of: members)
     }
     return { [values] name in values[name.description].flatMap { $0.isEmpty ? nil : $0 } }

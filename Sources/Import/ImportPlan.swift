@@ -44,7 +44,7 @@ extension ImportFile {
   public func writeCounts(to json: inout JSONWriter) {
     json.member("repeated", Int64(repeated))
     json.member("otherStores", Int64(otherStores))
-    if preset == .countersign {
+    if preset.name == .countersign {
       json.member("customers", Int64(exported.customers))
       json.member("grants", Int64(exported.grants.count))
       json.member("unowned", Int64(exported.unowned))

@@ -8,34 +8,15 @@ public struct ImportRow: Sendable, Equatable {
   public let customerId: CustomerId
   /// What Apple is asked about: a transaction of the purchase, or its original one.
   public let transactionId: TransactionId
-  /// What the file says besides.
-  public let claim: Claim
+  /// What the file says besides. The report compares it with what Apple says.
+  public let claim: ClaimedPurchase
   /// Where the file has the row, in bytes, if the row says that its signed transaction is enough. Such a text is long,
   /// so it is read again when it is needed.
   public let signedAt: Int64?
 
-  /// What a file claims about a purchase. The report compares it with what Apple says.
-  public struct Claim: Sendable, Equatable {
-    public var offerId: OfferId?
-    /// When it was bought, in milliseconds since 1970.
-    public var purchasedAt: Int64?
-    /// Until when there is access, in milliseconds since 1970.
-    public var expiresAt: Int64?
-    /// The vendor's own id.
-    public var vendorId: String?
-
-    /// Creates a claim.
-    public init(
-      offerId: OfferId? = nil, purchasedAt: Int64? = nil, expiresAt: Int64? = nil, vendorId: String? = nil
-    ) {
-      (self.offerId, self.purchasedAt, self.expiresAt) = (offerId, purchasedAt, expiresAt)
-      self.vendorId = vendorId
-    }
-  }
-
   /// Creates a row.
   public init(
-    line: Int, customerId: CustomerId, transactionId: TransactionId, claim: Claim = Claim(),
+    line: Int, customerId: CustomerId, transactionId: TransactionId, claim: ClaimedPurchase = ClaimedPurchase(),
     signedAt: Int64? = nil
   ) {
     (self.line, self.customerId, self.transactionId, self.claim) = (line, customerId, transactionId, claim)
@@ -43,7 +24,7 @@ public struct ImportRow: Sendable, Equatable {
   }
 
   /// The row with another claim.
-  func claiming(_ claim: Claim) -> ImportRow {
+  func claiming(_ claim: ClaimedPurchase) -> ImportRow {
     ImportRow(line: line, customerId: customerId, transactionId: transactionId, claim: claim, signedAt: signedAt)
   }
 }

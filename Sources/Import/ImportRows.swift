@@ -40,7 +40,7 @@ public struct ImportRows: RandomAccessCollection, Sendable {
     func number(_ number: Int64) -> Int64? { number == Self.none ? nil : number }
     return ImportRow(
       line: Int(entry.line), customerId: CustomerId(customer), transactionId: TransactionId(transaction),
-      claim: ImportRow.Claim(
+      claim: ClaimedPurchase(
         offerId: offer.isEmpty ? nil : OfferId(offer), purchasedAt: number(entry.purchasedAt),
         expiresAt: number(entry.expiresAt), vendorId: vendor.isEmpty ? nil : vendor),
       signedAt: number(entry.signedAt))

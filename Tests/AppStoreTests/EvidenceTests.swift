@@ -114,7 +114,7 @@ struct EvidenceTests {
           transactionId: "2", originalTransactionId: "1", bundleId: "com.example", productId: "monthly",
           kind: .consumable, environment: "Sandbox", purchaseDate: 1_719_000_000_000, expiresDate: 1, revocationDate: 2,
           revocationReason: 1, isUpgraded: true, ownershipType: "FAMILY_SHARED", quantity: 3,
-          price: 9_007_199_254_740_993, currency: "EUR", appAccountToken: Self.token.lowercased(),
+          price: 9_007_199_254_740_993, currency: "EUR", appAccountToken: AppAccountToken(Self.token.lowercased()),
           appTransactionId: "704", signedDate: TestAuthority.signedDate, payloadSHA256: [9]))
   }
 

@@ -3,7 +3,6 @@ import Crypto
 import Domain
 import DomainSupport
 import Formats
-import Import
 import Ledger
 import Testing
 

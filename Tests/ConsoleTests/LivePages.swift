@@ -2,7 +2,6 @@ import Coordination
 import Crypto
 import Domain
 import DomainSupport
-import Import
 import Ledger
 import Messaging
 
@@ -56,7 +55,8 @@ struct LivePages {
 
   private var purchases: [Purchase] {
     var facts = AnsweredPurchases.transaction(TransactionId(text), of: OriginalTransactionId(text))
-    (facts.offerDiscountType, facts.currency, facts.price, facts.appAccountToken) = (text, text, 1990, text)
+    (facts.offerDiscountType, facts.currency, facts.price) = (text, text, 1990)
+    facts.appAccountToken = AppAccountToken(text)
     return [
       AnsweredPurchases.purchase(facts, renewal: AnsweredPurchases.renewal(of: OriginalTransactionId(text))),
       AnsweredPurchases.purchase(AnsweredPurchases.transaction(), renewal: AnsweredPurchases.renewal()),
@@ -70,7 +70,7 @@ struct LivePages {
 
   private var moment: ConsoleMoment {
     ConsoleMoment(
-      kind: .event, at: Self.now, signedAt: Self.now, what: text, id: text, about: text, outcome: text)
+      kind: .event, at: Self.now, signedAt: Self.now, what: text, id: text, about: text, detail: text)
   }
 
   private var customer: Document {

@@ -22,7 +22,7 @@ struct PageTests {
   }
 
   private static func moment(_ text: String) -> ConsoleMoment {
-    ConsoleMoment(kind: .event, at: now, signedAt: now, what: text, id: text, about: text, outcome: text)
+    ConsoleMoment(kind: .event, at: now, signedAt: now, what: text, id: text, about: text, detail: text)
   }
 
   private static func customerPage(
@@ -40,7 +40,7 @@ struct PageTests {
     facts.ownershipType = text
     facts.currency = text
     facts.price = 1990
-    facts.appAccountToken = text
+    facts.appAccountToken = AppAccountToken(text)
     facts.bundleId = BundleId(text)
     facts.productId = ProductId(text)
     let purchase = AnsweredPurchases.purchase(

@@ -32,14 +32,14 @@ struct TimelineTests {
       (#"{"data":{"reason":""}}"#, nil, nil), (#"{"data":{"reason":7,"purchase":[]}}"#, nil, nil),
       (#"{"data":[]}"#, nil, nil), ("[]", nil, nil), ("?", nil, nil), (nil, nil, nil),
     ] as [(String?, String?, String?)])
-  func `an event says why`(body: String?, about: String?, outcome: String?) {
+  func `an event says why`(body: String?, about: String?, detail: String?) {
     let words = ConsoleMoment.words(ofEvent: body.map { Array($0.utf8) })
-    #expect(words.about == about && words.outcome == outcome)
+    #expect(words.about == about && words.detail == detail)
   }
 
   @Test func `a long word of a stranger is cut`() {
     let body = "{\"data\":{\"reason\":\"\(String(repeating: "x", count: 5000))\"}}"
-    #expect(ConsoleMoment.words(ofEvent: Array(body.utf8)).outcome == String(repeating: "x", count: 200))
+    #expect(ConsoleMoment.words(ofEvent: Array(body.utf8)).detail == String(repeating: "x", count: 200))
   }
 
   @Test func `what people did again leads to its page`() throws {

@@ -4,6 +4,7 @@ import Doors
 import EventLoop
 import Formats
 import HTTPServer
+import Import
 import JSON
 import Ledger
 import Notifier
@@ -101,6 +102,23 @@ struct NewDoorTests {
     #expect(job.asker == .app)
     #expect(try Job(JSONText(job.encoded), doors: Self.catalog) == job)
     #expect(throws: Job.NewerFormat(format: 3)) { try Job(JSONText(job.encoded), doors: DoorRegistry.catalog) }
+  }
+
+  private struct NoSignatures: ImportVerifier {
+    func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] { [] }
+  }
+
+  @Test func `imports know its vendor's columns, and comparisons its webhooks`() throws {
+    let presets = ImportPresets(Self.catalog)
+    let columns = try #require(presets.export(named: ImportPresetName(rawValue: "toy")))
+    var lines = ["child,thing", "ann,toy-11"][...]
+    let file = ImportFile(preset: columns, verifier: NoSignatures()) { lines.popFirst().map { Array($0.utf8) } }
+    #expect(Array(file.rows) == [ImportRow(line: 2, customerId: "ann", transactionId: "11")])
+    let reader = try #require(presets.bodies.first { $0.name == "toy-webhooks" })
+    var bodies = [#"{"child":"ann","toy":"toy-11"}"#, #"{"child":"ann","toy":"ball"}"#][...]
+    let recorded = RecordedWebhooks(reader, now: 0) { bodies.popFirst().map { Array($0.utf8) } }
+    #expect(recorded.rows == [ImportRow(line: 1, customerId: "ann", transactionId: "11")])
+    #expect(recorded.problems.map(\.line) == [2])
   }
 
   @Test func `endpoints can have its topics and its format`() throws {

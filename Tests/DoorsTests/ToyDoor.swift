@@ -14,6 +14,8 @@ struct Toy: GatewayDoor {
   let id = Door.toy
   let topics = [Toy.topic]
   let formats = [WebhookEndpoint.Format.toy]
+  let export: ExportColumns? = .toy
+  let recordedBodies: (any RecordedBodyReader)? = ToyBodies()
   let wait: DoorWait? = DoorWait("toyWaitSeconds", 3, "How long the toy door waits for results.")
   let credentials = [
     UniqueCredential("shop") { publisher in publisher.doors.open(ToyDoor.self).map { [$0.shop.exact] } ?? [] }
@@ -81,6 +83,22 @@ struct ToyDoor: OpenDoor {
   }
 
   func nextLook(after now: Int64, at purchase: Purchase) -> Int64? { now + 1000 }
+}
+
+extension ExportColumns {
+  static let toy = ExportColumns(
+    ImportPresetName(rawValue: "toy"), idPrefix: "toy-", [.customer: ["child"], .original: ["toy", "thing"]])
+}
+
+/// Bodies that name a customer and a purchase.
+struct ToyBodies: RecordedBodyReader {
+  let name = "toy-webhooks"
+  let columns = ExportColumns.toy
+
+  func body(_ members: borrowing JSONObject, now: Int64) throws -> RecordedBody {
+    let id = try transaction(members.requiredString("toy"))
+    return .purchases([id: ClaimedPurchase()], of: try customer(members.string("child")), isWhole: false, at: nil)
+  }
 }
 
 extension WebhookEndpoint.Format {

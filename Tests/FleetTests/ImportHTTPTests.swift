@@ -32,6 +32,7 @@ struct ImportHTTPTests {
     let problems: [Problem]?
     let plan: Plan?
     let summary: Summary?
+    let cause: String?
   }
 
   private func id(_ number: Int) -> String { "1000000\(100_000 + number)" }
@@ -139,6 +140,11 @@ struct ImportHTTPTests {
       _ = try await ask(fleet, "POST", "/\(array)/check")
       let kind = try await reached("checked", of: array, fleet)
       #expect(kind.problems == [Import.Problem(line: 1, cause: "the file is one JSON array")])
+      // A gateway of a newer version has accepted a preset that this worker does not know.
+      let newer = try await created(fleet, #"{"from":"plain"}"#, file)
+      try await fleet.execute("UPDATE imports SET preset = 'later' WHERE id = '\(newer)'")
+      _ = try await ask(fleet, "POST", "/\(newer)/check")
+      #expect(try await reached("failed", of: newer, fleet).cause?.contains("does not know the preset later") == true)
       // A token without the scope, and one of a customer, cannot upload.
       let jwt = [(name: "Authorization", value: "Bearer " + jwt(customer: 7, publisher: RunningFleet.publisher))]
       let url = fleet.url("/imports/\(wrong)/file?offset=0")

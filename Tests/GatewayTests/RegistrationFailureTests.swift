@@ -24,7 +24,7 @@ struct RegistrationFailureTests {
     let nothing = Problem.nothingKept("No broker.", isOnlyOne: true)
     #expect(nothing.status == 503 && nothing.code == "S0503" && nothing.retryAfter == 2)
     #expect(nothing.detail == "No broker. Nothing was kept." && nothing.instance == nil)
-    let unknown = Problem.unknownOutcome("No confirm.", of: "a/b")
+    let unknown = Problem.unconfirmed("No confirm.", of: "a/b")
     #expect(unknown.status == 503 && unknown.code == "S0503" && unknown.retryAfter == 2)
     #expect(unknown.detail?.contains("The registration may take effect all the same.") == true)
     #expect(unknown.detail?.hasSuffix("repeat it with Correlation-Id: a/b.") == true)

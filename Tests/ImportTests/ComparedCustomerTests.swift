@@ -16,7 +16,7 @@ struct ComparedCustomerTests {
     allowsSandbox: false)
 
   private func customer(_ end: Int64?, _ purchase: Purchase?) -> ComparedCustomer {
-    let row = ImportRow(line: 2, customerId: "me", transactionId: "1", claim: ImportRow.Claim(expiresAt: end))
+    let row = ImportRow(line: 2, customerId: "me", transactionId: "1", claim: ClaimedPurchase(expiresAt: end))
     let own = purchase.map { $0.owner?.is("me") == true ? [$0] : [] } ?? []
     return customer([ComparedCustomer.Row(row, purchase)], own: own)
   }
@@ -31,7 +31,7 @@ struct ComparedCustomerTests {
   private func row(
     _ id: TransactionId, ends end: Int64?, offer: OfferId? = nil, _ purchase: Purchase? = nil
   ) -> ComparedCustomer.Row {
-    let claim = ImportRow.Claim(offerId: offer, expiresAt: end)
+    let claim = ClaimedPurchase(offerId: offer, expiresAt: end)
     return ComparedCustomer.Row(
       ImportRow(line: 2, customerId: "me", transactionId: id, claim: claim), purchase)
   }

@@ -4,11 +4,11 @@ import Testing
 @testable import Import
 
 struct ImportFileTests {
-  private func read(_ text: String, _ preset: ImportPreset = .plain) -> ImportFile {
+  private func read(_ text: String, _ preset: ExportColumns = .plain) -> ImportFile {
     read(Array(text.utf8), preset)
   }
 
-  private func read(_ bytes: [UInt8], _ preset: ImportPreset = .plain) -> ImportFile {
+  private func read(_ bytes: [UInt8], _ preset: ExportColumns = .plain) -> ImportFile {
     ImportFile(preset: preset, verifier: Signatures(), read: lines(bytes))
   }
 
@@ -114,7 +114,7 @@ struct ImportFileTests {
   }
 
   @Test func `a file's rows have a limit in memory`() {
-    func file(_ limit: Int, _ head: String, _ line: (Int) -> String, _ preset: ImportPreset) -> ImportFile {
+    func file(_ limit: Int, _ head: String, _ line: (Int) -> String, _ preset: ExportColumns) -> ImportFile {
       let text = head + "\n" + (1...20).map { line($0) + "\n" }.joined()
       return ImportFile(
         preset: preset, verifier: Signatures(), limits: ImportFile.Limits(bytes: limit),
@@ -150,10 +150,10 @@ struct ImportFileTests {
       Array(file.rows) == [
         ImportRow(
           line: 1, customerId: "a", transactionId: "1",
-          claim: ImportRow.Claim(offerId: "S", purchasedAt: 1_767_323_045_000, vendorId: "v")),
+          claim: ClaimedPurchase(offerId: "S", purchasedAt: 1_767_323_045_000, vendorId: "v")),
         ImportRow(
           line: 3, customerId: "42", transactionId: "2000000000000001",
-          claim: ImportRow.Claim(expiresAt: 1_767_323_045_000)),
+          claim: ClaimedPurchase(expiresAt: 1_767_323_045_000)),
       ])
   }
 
@@ -191,7 +191,7 @@ struct ImportFileTests {
     #expect(file.problems == [])
     #expect(
       Array(file.rows) == [
-        ImportRow(line: 2, customerId: "a", transactionId: "11", claim: ImportRow.Claim(offerId: "S1")),
+        ImportRow(line: 2, customerId: "a", transactionId: "11", claim: ClaimedPurchase(offerId: "S1")),
         row(3, "b", "21"), row(3, "b", "31"), row(4, "c", "41"),
         ImportRow(line: 5, customerId: "d", transactionId: "61", signedAt: 143),
       ])
@@ -302,22 +302,6 @@ struct ImportFileTests {
     #expect(file.rows.map(\.transactionId) == ["11", "14"])
     #expect(file.rows.map(\.claim.purchasedAt) == [1_767_323_045_123, 1_772_409_600_000])
     #expect(file.rows.map(\.claim.expiresAt) == [1_770_001_445_000, 1_775_088_000_000])
-  }
-
-  @Test func `iaptic's ids lose their prefix, and Cleeng's rows keep their offer`() {
-    let iaptic = read(
-      #"{"applicationUsername":"u","platform":"apple","purchaseId":"apple:11","transactionId":"apple:12"}"#, .iaptic)
-    #expect(Array(iaptic.rows) == [row(1, "u", "11")] && iaptic.problems == [])
-    let cleeng = read("customerId,offerId,originalTransactionId,subscriptionId\n7,S1_US,11,s9", .cleeng)
-    #expect(
-      Array(cleeng.rows) == [
-        ImportRow(
-          line: 2, customerId: "7", transactionId: "11", claim: ImportRow.Claim(offerId: "S1_US", vendorId: "s9"))
-      ])
-    let report = read(
-      "Customer ID,Offer ID,OriginalTransactionID,Payment method\n7,S1_US,11,Apple\n8,S1_US,,Apple Pay\n9,S1_US,,Card",
-      .cleeng)
-    #expect(report.rows.map(\.transactionId) == ["11"] && report.otherStores == 2 && report.problems == [])
   }
 
   @Test func `a row has the same id in every file, and another one in another round`() {

@@ -12,7 +12,7 @@ struct ImportLeftOutTests {
   }
 
   private func read(
-    _ preset: ImportPreset, _ lines: [String], _ limits: ImportFile.Limits = ImportFile.Limits()
+    _ preset: ExportColumns, _ lines: [String], _ limits: ImportFile.Limits = ImportFile.Limits()
   ) -> ImportFile {
     var rest = lines[...]
     return ImportFile(preset: preset, verifier: NoSignatures(), limits: limits) {

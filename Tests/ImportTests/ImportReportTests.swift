@@ -16,7 +16,7 @@ struct ImportReportTests {
 
   /// A row of the file, and a subscription that runs from day 0 until a day.
   private func imported(
-    _ claim: ImportRow.Claim, _ result: SynchronizationResult, until end: Double? = 30, owner: CustomerId? = "me",
+    _ claim: ClaimedPurchase, _ result: SynchronizationResult, until end: Double? = 30, owner: CustomerId? = "me",
     _ kind: ProductKind = .autoRenewable
   ) -> ImportedRow {
     ImportedRow(
@@ -27,7 +27,7 @@ struct ImportReportTests {
   private func text(_ row: ImportedRow) -> String { String(decoding: row.line, as: UTF8.self) }
 
   @Test func `what the file claims is compared with what Apple says`() {
-    typealias Claim = ImportRow.Claim
+    typealias Claim = ClaimedPurchase
     #expect(imported(Claim(), granted).differences == [])
     #expect(imported(Claim(offerId: "S1", expiresAt: T.at(30)), granted).differences == [])
     #expect(imported(Claim(offerId: "S2"), granted).differences == [.offer])
@@ -43,22 +43,22 @@ struct ImportReportTests {
   @Test func `an end is compared to the second, also while both give access`() {
     let end = T.at(30)
     for (claimed, isOther) in [(end + 999, false), (end + 1000, true), (end - 1, true), (T.at(1500), true)] {
-      let row = imported(ImportRow.Claim(expiresAt: claimed), granted)
+      let row = imported(ClaimedPurchase(expiresAt: claimed), granted)
       #expect(row.differences == (isOther ? [.expiresAt] : []), "\(claimed - end)")
     }
     // What is owned for ever has no end, and every end differs.
-    let owned = imported(ImportRow.Claim(expiresAt: end), granted, until: nil, .nonConsumable)
+    let owned = imported(ClaimedPurchase(expiresAt: end), granted, until: nil, .nonConsumable)
     #expect(owned.expiresAt == nil && owned.differences == [.expiresAt])
     // Nobody knows when access ended that there never was.
     let unknown = ImportedRow(
-      ImportRow(line: 2, customerId: "me", transactionId: "1", claim: ImportRow.Claim(expiresAt: T.at(5))),
+      ImportRow(line: 2, customerId: "me", transactionId: "1", claim: ClaimedPurchase(expiresAt: T.at(5))),
       SynchronizationResult(.transactionIdNotFound), nil, publisher: publisher, now: now)
     #expect(unknown.expiresAt == nil && unknown.differences == [])
   }
 
   @Test func `a difference has both sides`() {
     let row = imported(
-      ImportRow.Claim(offerId: "S2", purchasedAt: T.at(1), expiresAt: T.at(1500)), granted)
+      ClaimedPurchase(offerId: "S2", purchasedAt: T.at(1), expiresAt: T.at(1500)), granted)
     #expect(
       text(row)
         == #"{"line":2,"customerId":"me","transactionId":"1","result":"PURCHASE_SYNCHRONIZED","accessGranted":true,"#
@@ -66,14 +66,14 @@ struct ImportReportTests {
         + #""claimedOffer":"S2","claimedExpiry":"2027-12-23T22:13:20.000Z","#
         + #""claimedPurchase":"2023-11-15T22:13:20.000Z","differs":["offer","expiresAt","purchasedAt"]}"# + "\n")
     // Without a difference only Countersign's end is there.
-    let same = text(imported(ImportRow.Claim(offerId: "S1", purchasedAt: T.at(0), expiresAt: T.at(30)), granted))
+    let same = text(imported(ClaimedPurchase(offerId: "S1", purchasedAt: T.at(0), expiresAt: T.at(30)), granted))
     #expect(same.contains(#""offerId":"S1","expiresAt":"2023-12-14T22:13:20.000Z","differs":[]"#), "\(same)")
   }
 
   @Test func `a conflict names both sides, and counts`() throws {
     let refused = SynchronizationResult(
       .purchaseOwnedByAnotherCustomer, originalTransactionId: "1", environment: .production)
-    let row = imported(ImportRow.Claim(vendorId: "v"), refused, until: nil, owner: "other")
+    let row = imported(ClaimedPurchase(vendorId: "v"), refused, until: nil, owner: "other")
     #expect(
       text(row)
         == #"{"line":2,"customerId":"me","transactionId":"1","vendorId":"v","#
@@ -81,7 +81,7 @@ struct ImportReportTests {
         + #""environment":"Production","owner":"other","differs":[]}"# + "\n")
     var summary = ImportSummary()
     summary.count(row)
-    summary.count(imported(ImportRow.Claim(offerId: "S2"), granted))
+    summary.count(imported(ClaimedPurchase(offerId: "S2"), granted))
     #expect((summary.rows, summary.withAccess, summary.conflicts, summary.different) == (2, 1, 1, 1))
     #expect(summary.results["PURCHASE_OWNED_BY_ANOTHER_CUSTOMER"] == 1)
     let json = JSONWriter.object { summary.write(to: &$0) }
@@ -92,7 +92,7 @@ struct ImportReportTests {
 
   @Test func `a row without a result has a line`() {
     let row = ImportRow(
-      line: 3, customerId: "me", transactionId: "1", claim: ImportRow.Claim(vendorId: "v"))
+      line: 3, customerId: "me", transactionId: "1", claim: ClaimedPurchase(vendorId: "v"))
     #expect(
       String(decoding: ImportedRow.missing(row), as: UTF8.self)
         == #"{"line":3,"customerId":"me","transactionId":"1","vendorId":"v","result":"missing"}"# + "\n")

@@ -15,7 +15,7 @@ struct ImportBringingTests {
     func purchases(in text: ImportSignedText) throws(ImportRefusal) -> [ImportSignedPurchase] { [] }
   }
 
-  private func file(_ preset: ImportPreset, _ lines: [String]) -> ImportFile {
+  private func file(_ preset: ExportColumns, _ lines: [String]) -> ImportFile {
     var rest = lines[...]
     return ImportFile(preset: preset, verifier: NoSignatures()) { rest.popFirst().map { Array($0.utf8) } }
   }

@@ -1,6 +1,5 @@
 import Domain
 import EventLoop
-import Import
 import Ledger
 import RoleSupport
 import TestSupport

@@ -90,7 +90,7 @@ extension ConsoleAPI {
         let writer = reading.moments[place].about.flatMap { names.name(ofPerson: $0, at: key.publisherId) }
         reading.moments[place].about = writer ?? "somebody"
       case .change:
-        reading.moments[place].outcome = reading.moments[place].outcome.map { names.who($0, at: key.publisherId) }
+        reading.moments[place].detail = reading.moments[place].detail.map { names.who($0, at: key.publisherId) }
       default: break
       }
     }

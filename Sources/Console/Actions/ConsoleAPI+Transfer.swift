@@ -48,7 +48,7 @@ extension ConsoleAPI {
     guard let seen = body["seen"].flatMap({ Int64($0) }), let transaction = body["transactionId"] else {
       throw ConsoleRefusal.malformed
     }
-    guard transaction.exact == purchase.deciding.transactionId.text.exact else {
+    guard TransactionId(transaction) == purchase.deciding.transactionId else {
       preview.refusal = "Apple has sent something new about the purchase. Look at both sides again."
       return ConsoleAnswer.page(409, preview.html)
     }

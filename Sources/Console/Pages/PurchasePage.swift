@@ -66,7 +66,7 @@ struct PurchasePage {
       ("Next product", renewal?.nextProductId.map { .code($0.text) }),
       ("Billing", access.billingProblem ? .text("Apple could not charge, and tries again") : nil),
       ("Grace period", renewal?.graceExpiresDate.map { view.time($0) }),
-      ("Account token", token.map { .code($0) }), ("Version", .text("\(purchase.version)")),
+      ("Account token", token.map { .code($0.text) }), ("Version", .text("\(purchase.version)")),
       ("A worker looked at it last", timer?.lookedAt.map { view.time($0) }),
       ("It looks again", timer?.dueAt.map { $0 <= view.now ? .text("at once") : view.time($0) }),
     ])

@@ -25,7 +25,7 @@ extension HTML {
           view.time(moment.at), view.time(moment.signedAt, otherwise: ""),
           span(moment.kind.rawValue, class: "kind \(moment.kind.rawValue)"),
           moment.kind == .note ? element(.div, [.class("note")], [text(moment.what)]) : text(moment.what),
-          moment.about.map(code) ?? nothing, text(moment.outcome ?? ""),
+          moment.about.map(code) ?? nothing, text(moment.detail ?? ""),
           moment.page(of: publisher).map { link(view.link($0), moment.id) } ?? code(moment.id),
         ]
       })
@@ -54,7 +54,7 @@ extension JSONWriter {
     member("at", rfc3339(milliseconds: moment.at))
     member("id", moment.id)
     member("kind", moment.kind.rawValue)
-    member("outcome", moment.outcome)
+    member("outcome", moment.detail)
     member("signedAt", moment.signedAt.map { rfc3339(milliseconds: $0) })
     member("what", moment.what)
   }

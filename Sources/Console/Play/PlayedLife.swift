@@ -80,7 +80,7 @@ struct PlayedLife: Sendable, Equatable {
     guard let id = word(members, "originalTransactionId"), let state = word(members, "state").flatMap(State.init),
       let hasAccess = flag("hasAccess"), let productId = word(members, "productId"),
       let bundleId = word(members, "bundleId").map(BundleId.init(_:)),
-      case .array(let rows)? = members["transactions".exact]
+      case .array(let rows)? = members["transactions"]
     else { return nil }
     (self.id, self.state, self.hasAccess, self.productId) = (OriginalTransactionId(id), state, hasAccess, productId)
     self.bundleId = bundleId
@@ -90,7 +90,7 @@ struct PlayedLife: Sendable, Equatable {
         return nil
       }
       return Transaction(
-        id: id, purchasedAt: at, expiresAt: time(row, "expiresDate"), isRevoked: row["revocationDate".exact] != nil)
+        id: id, purchasedAt: at, expiresAt: time(row, "expiresDate"), isRevoked: row["revocationDate"] != nil)
     }
   }
 }

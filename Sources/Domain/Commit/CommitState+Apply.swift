@@ -55,11 +55,10 @@ extension CommitState {
   /// the token, nobody gets it. A family member's purchase carries no token of the member's.
   private mutating func claimByToken(_ key: PurchaseKey) {
     guard let purchase = purchases[key], purchase.owner == nil, !purchase.hadOwner, !purchase.deciding.isShared,
-      let token = purchase.deciding.appAccountToken.flatMap(AppAccountToken.canonical), !AppAccountToken.isNil(token)
+      let token = purchase.deciding.appAccountToken?.canonical, !token.isNil
     else { return }
     let holders = customers.filter { customer, record in
-      customer.publisherId == key.publisherId && record.isKnown
-        && record.appAccountToken.flatMap(AppAccountToken.canonical)?.exact == token.exact
+      customer.publisherId == key.publisherId && record.isKnown && record.appAccountToken?.canonical == token
     }
     guard holders.count == 1, let holder = holders.first?.key, mayGive else { return }
     give(key, to: holder, .appAccountToken, by: .publisher)

@@ -7,7 +7,7 @@ public struct CustomerRecord: Sendable, Equatable {
   /// The entitlements that were told last.
   public var told: [ToldEntitlement]
   /// The UUID that the publisher has set for the customer, lower case.
-  public var appAccountToken: String?
+  public var appAccountToken: AppAccountToken?
   /// The time since which the customer is erased, in milliseconds since 1970; `nil` for all others.
   public var erasedAt: Int64?
   /// The customer's purchases that the commit has not locked.
@@ -23,7 +23,7 @@ public struct CustomerRecord: Sendable, Equatable {
 
   /// Creates a record; without arguments that of a customer whom the ledger does not know.
   public init(
-    isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: String? = nil,
+    isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: AppAccountToken? = nil,
     erasedAt: Int64? = nil, others: [Purchase] = [], grants: [Grant] = [], sandboxUntil: Int64? = nil
   ) {
     self.isKnown = isKnown

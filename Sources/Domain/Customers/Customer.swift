@@ -7,11 +7,11 @@ public struct Customer: Sendable, Equatable {
   /// As the publisher wrote it. No two customers of a publisher have addresses that differ only in the case of ASCII
   /// letters.
   public let email: String?
-  /// The UUID, in lower case, by which the app names the customer to Apple; see ``AppAccountToken``.
-  public let appAccountToken: String?
+  /// By which the app names the customer to Apple.
+  public let appAccountToken: AppAccountToken?
 
   /// Creates a customer.
-  public init(id: CustomerId, email: String? = nil, appAccountToken: String? = nil) {
+  public init(id: CustomerId, email: String? = nil, appAccountToken: AppAccountToken? = nil) {
     self.id = id
     self.email = email
     self.appAccountToken = appAccountToken
@@ -25,6 +25,6 @@ public struct Customer: Sendable, Equatable {
 
   public static func == (one: Customer, other: Customer) -> Bool {
     one.id == other.id && one.email?.exact == other.email?.exact
-      && one.appAccountToken?.exact == other.appAccountToken?.exact
+      && one.appAccountToken == other.appAccountToken
   }
 }

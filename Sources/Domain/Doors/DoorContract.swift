@@ -11,6 +11,10 @@ public protocol DoorContract: Sendable {
   var topics: [String] { get }
   /// The formats of its webhooks.
   var formats: [WebhookEndpoint.Format] { get }
+  /// The columns of the vendor's export, for imports; `nil` if it has none. An import needs no open door.
+  var export: ExportColumns? { get }
+  /// Reads the webhook bodies that the vendor posts itself, for `countersign shadow compare`; `nil` if nobody does.
+  var recordedBodies: (any RecordedBodyReader)? { get }
 
   /// Returns the environment of the purchase that one of its events tells about.
   ///
@@ -24,6 +28,10 @@ extension DoorContract {
   public var topics: [String] { [] }
   /// None.
   public var formats: [WebhookEndpoint.Format] { [] }
+  /// None.
+  public var export: ExportColumns? { nil }
+  /// None.
+  public var recordedBodies: (any RecordedBodyReader)? { nil }
 
   /// Returns `nil`: the events name their environment as ours do.
   public func environment(of data: JSONValue) -> WebhookEnvironment? { nil }

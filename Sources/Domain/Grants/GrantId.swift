@@ -8,8 +8,8 @@ public struct GrantId: Identifier {
 
   /// Reads an id; `nil` for a text that is no UUID, and for the UUID of zeros.
   public init?(canonical text: String) {
-    guard let id = AppAccountToken.canonical(text), !AppAccountToken.isNil(id) else { return nil }
-    self.init(id)
+    guard let id = AppAccountToken.canonical(text), !id.isNil else { return nil }
+    self.init(id.text)
   }
 
   /// Makes an id that nobody can guess: a UUID of version 4 (RFC 9562, section 5.4).

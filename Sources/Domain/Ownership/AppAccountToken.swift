@@ -1,26 +1,31 @@
 import Crypto
 
-/// The UUID by which an app names its customer to Apple (`appAccountToken`).
-public enum AppAccountToken {
-  /// Returns a UUID in lower case; `nil` for any other text.
-  public static func canonical(_ text: String) -> String? {
+/// The UUID by which an app names its customer to Apple (`appAccountToken`), in lower case.
+public struct AppAccountToken: Identifier {
+  public let text: String
+
+  @inlinable public init(_ text: String) { self.text = text }
+
+  /// Returns the token of a UUID in any case of letters; `nil` for any other text.
+  public static func canonical(_ text: String) -> AppAccountToken? {
     let digits = text.utf8.count == 36 ? bytes(of: text) : nil
-    return digits.map(self.text)
+    return digits.map { AppAccountToken(self.text(of: $0)) }
   }
 
-  /// Whether a token names nobody: the UUID of zeros, which apps send that have no customer at hand.
-  public static func isNil(_ token: String) -> Bool {
-    token.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == hyphen }
-  }
+  /// The token in lower case; `nil` if it is no UUID.
+  public var canonical: AppAccountToken? { Self.canonical(text) }
+
+  /// Whether the token names nobody: the UUID of zeros, which apps send that have no customer at hand.
+  public var isNil: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == Self.hyphen } }
 
   /// Returns the UUID of version 5 (RFC 9562, section 5.5) of a customer's id in a namespace.
   ///
   /// - Parameter namespace: the 16 bytes of a UUID.
-  public static func derived(from customerId: String, in namespace: [UInt8]) -> String {
+  public static func derived(from customerId: String, in namespace: [UInt8]) -> AppAccountToken {
     var uuid = Array(SHA1.hash(namespace + Array(customerId.utf8)).prefix(16))
     uuid[6] = uuid[6] & 0x0f | 0x50
     uuid[8] = uuid[8] & 0x3f | 0x80
-    return text(of: uuid)
+    return AppAccountToken(text(of: uuid))
   }
 
   /// Returns the 16 bytes of a UUID; `nil` for any other text.

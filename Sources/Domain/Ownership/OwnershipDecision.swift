@@ -37,7 +37,7 @@ public enum OwnershipDecision: Sendable, Equatable {
   ///   - provesBySignedTransaction: whether the request carried the transaction as Apple signed it.
   ///   - givesAccess: whether the purchase gives its present owner access now.
   public static func decide(
-    _ purchase: Purchase, customerId: CustomerId, appAccountToken: String?, provesBySignedTransaction: Bool,
+    _ purchase: Purchase, customerId: CustomerId, appAccountToken: AppAccountToken?, provesBySignedTransaction: Bool,
     policy: OwnershipPolicy, givesAccess: Bool
   ) -> OwnershipDecision {
     if let owner = purchase.owner, owner.is(customerId) { return .keep }
@@ -60,11 +60,11 @@ public enum OwnershipDecision: Sendable, Equatable {
 
   /// Whether a customer's token is the one that Apple signed. No token proves nothing. Nor does a family member's
   /// purchase: Apple gives it no token of the member's.
-  private static func proves(_ token: String?, _ purchase: Purchase) -> Bool {
+  private static func proves(_ token: AppAccountToken?, _ purchase: Purchase) -> Bool {
     let deciding = purchase.deciding
-    guard !deciding.isShared, let token = token.flatMap(AppAccountToken.canonical),
-      let signed = deciding.appAccountToken.flatMap(AppAccountToken.canonical), !AppAccountToken.isNil(signed)
+    guard !deciding.isShared, let token = token?.canonical, let signed = deciding.appAccountToken?.canonical,
+      !signed.isNil
     else { return false }
-    return signed.exact == token.exact
+    return signed == token
   }
 }

@@ -17,7 +17,7 @@ public struct OwnershipPolicy: Sendable, Equatable {
     case uuidV5(namespace: [UInt8])
 
     /// Returns the token of a customer.
-    public func token(of customerId: CustomerId) -> String {
+    public func token(of customerId: CustomerId) -> AppAccountToken {
       switch self {
       case .uuidV5(let namespace): AppAccountToken.derived(from: customerId.text, in: namespace)
       }

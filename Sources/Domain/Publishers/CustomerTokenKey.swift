@@ -33,7 +33,7 @@ public struct CustomerTokenKey: Sendable {
     /// Whether a token may write this `alg` for the key. RFC 9864 gives EdDSA with this curve a name of its own.
     public func fits(_ algorithm: String) -> Bool {
       if algorithm.exact == self.algorithm.exact { return true }
-      if case .eddsa = self { return algorithm.exact == "Ed25519".exact } else { return false }
+      if case .eddsa = self { return algorithm.exact == "Ed25519" } else { return false }
     }
 
     /// Whether `signature` is this key's over a text.

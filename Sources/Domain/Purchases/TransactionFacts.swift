@@ -35,7 +35,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// The country of the storefront: ISO 3166-1, three letters.
   public var storefront: String?
   /// The UUID that the app gave for its customer, in lower case.
-  public var appAccountToken: String?
+  public var appAccountToken: AppAccountToken?
   /// The purchase that this one took the place of, if an upgrade began it under a new original transaction.
   public var previousOriginalTransactionId: OriginalTransactionId?
   /// Apple's id of the download with which the customer bought, the same for one customer and app.
@@ -54,7 +54,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
-    offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil,
+    offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: AppAccountToken? = nil,
     previousOriginalTransactionId: OriginalTransactionId? = nil, appTransactionId: String? = nil,
     webOrderLineItemId: String? = nil,
     signedDate: Int64,

@@ -55,7 +55,7 @@ public struct PurchaseUpdate: Sendable {
   public var predecessors: [PurchaseKey] { evidence.compactMap { $0.predecessor(of: key.publisherId) } }
 
   /// The UUIDs by which Apple signed for its customers.
-  public var appAccountTokens: [String] {
+  public var appAccountTokens: [AppAccountToken] {
     evidence.compactMap { piece in
       if case .transaction(let facts) = piece.facts { facts.appAccountToken } else { nil }
     }

@@ -14,6 +14,7 @@ struct Cleeng: GatewayDoor {
     EventTopic.validationSucceeded, EventTopic.validationFailed, EventTopic.subscriptionCreated,
     EventTopic.subscriptionTerminated,
   ]
+  let export: ExportColumns? = .cleeng
 
   var routes: [DoorRoute] { CleengAPI.routes }
 

@@ -11,6 +11,8 @@ struct Iaptic: GatewayDoor {
   let id = Door.iaptic
   let topics = [EventTopic.purchasesUpdated]
   let formats = [WebhookEndpoint.Format.fovea]
+  let export: ExportColumns? = .iaptic
+  let recordedBodies: (any RecordedBodyReader)? = IapticBodies()
   let wait: DoorWait? = DoorWait("iapticWaitSeconds", 15, "How long the iaptic door waits for results.")
   let credentials = [UniqueCredential("appName") { $0.doors.iaptic.map { [$0.appName.exact] } ?? [] }]
 

@@ -126,13 +126,12 @@ enum IapticAPI {
   /// The key of the request is public, and the app chooses the token of a purchase. So the answer tells more than the
   /// request has only if the publisher takes such a token for the proof of who the user is.
   private static func others(
-    of customer: CustomerKey, token: String, beside evidence: LocalEvidence, _ door: DoorContext
+    of customer: CustomerKey, token: AppAccountToken, beside evidence: LocalEvidence, _ door: DoorContext
   ) async throws(IapticError) -> [Purchase] {
     let known = Set(evidence.purchases.map(\.key))
     return try await asking(door) { try await door.purchases(of: customer) }.filter { purchase in
       !known.contains(purchase.key) && purchase.key.environment == evidence.environment
-        && purchase.deciding.bundleId == evidence.bundleId
-        && purchase.deciding.appAccountToken?.exact == token.exact
+        && purchase.deciding.bundleId == evidence.bundleId && purchase.deciding.appAccountToken == token
     }
   }
 

@@ -17,7 +17,7 @@ struct IapticAnswer {
   /// The customer with the door's prefix; `nil` for a caller without a user.
   let customerId: CustomerId?
   /// The customer's `appAccountToken`, if the request names it.
-  let token: String?
+  let token: AppAccountToken?
   /// Milliseconds since 1970.
   let now: Int64
 
@@ -87,11 +87,7 @@ struct IapticAnswer {
   /// Why a purchase of the ledger is not this caller's to see; `nil` if it is.
   private func refusal(of purchase: Purchase) -> IapticError? {
     if let customerId, purchase.owner?.is(customerId) != true { return .ofAnotherUser }
-    if let token, let given = purchase.deciding.appAccountToken, !AppAccountToken.isNil(given),
-      given.exact != token.exact
-    {
-      return .otherToken
-    }
+    if let token, let given = purchase.deciding.appAccountToken, !given.isNil, given != token { return .otherToken }
     if !rules.allow(environment: purchase.key.environment, at: now) { return .sandboxNotAllowed }
     return IapticPurchase.of(purchase, rules: rules, now: now).isEmpty ? .unconfirmed : nil
   }

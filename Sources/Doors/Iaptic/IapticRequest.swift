@@ -83,7 +83,7 @@ struct IapticRequest: Equatable {
   }
 
   /// The UUID behind an obfuscated name. The plugin makes it of the MD5 of the name, and may send the digest itself.
-  private static func token(_ text: String) -> String? {
+  private static func token(_ text: String) -> AppAccountToken? {
     if let uuid = AppAccountToken.canonical(text) { return uuid }
     let digest = Array(text.lowercased().utf8)
     guard digest.count == 32, digest.allSatisfy(\.isLowercaseHexDigit) else { return nil }
@@ -116,26 +116,26 @@ struct IapticUser: Equatable {
   /// `applicationUsername`; `nil` if the app knows no user.
   let name: String?
   /// The UUID that the app gave to Apple as `appAccountToken`; `nil` if the app obfuscates otherwise, or not at all.
-  let token: String?
+  let token: AppAccountToken?
 
   /// Whether Apple signed that the transaction is another user's.
   func isContradicted(by evidence: LocalEvidence) -> Bool {
     guard let token, let signed = evidence.appAccountToken else { return false }
-    return signed.exact != token.exact
+    return signed != token
   }
 
   /// Whether Apple signed that the transaction is this user's.
   func isProven(by evidence: LocalEvidence) -> Bool {
     guard let token, let signed = evidence.appAccountToken else { return false }
-    return signed.exact == token.exact
+    return signed == token
   }
 }
 
 extension LocalEvidence {
   /// The `appAccountToken` of a signed transaction; `nil` if it names nobody. A receipt has none.
-  fileprivate var appAccountToken: String? {
+  fileprivate var appAccountToken: AppAccountToken? {
     guard case .signedTransaction(let payload, _) = kind else { return nil }
-    return payload.appAccountToken.flatMap(AppAccountToken.canonical).flatMap { AppAccountToken.isNil($0) ? nil : $0 }
+    return payload.appAccountToken.flatMap(AppAccountToken.canonical).flatMap { $0.isNil ? nil : $0 }
   }
 }
 

@@ -39,6 +39,6 @@ enum MbaasyIdentifier {
   }
 
   private static func uuid(_ kind: String, _ parts: [String]) -> String {
-    AppAccountToken.derived(from: ([kind] + parts).lengthPrefixed, in: namespace)
+    AppAccountToken.derived(from: ([kind] + parts).lengthPrefixed, in: namespace).text
   }
 }

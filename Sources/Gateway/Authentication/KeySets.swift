@@ -23,7 +23,7 @@ final class KeySets: RoleService {
   private lazy var looks = Chore(every: .seconds(1), after: .zero) { [weak self] in self?.look() }
 
   /// The label that counts a good fetch.
-  nonisolated static let fetchedOutcome = "fetched"
+  nonisolated static let fetchedLabel = "fetched"
 
   /// Creates the sets without fetching them.
   ///
@@ -38,7 +38,7 @@ final class KeySets: RoleService {
     (self.log, self.publishers, self.now, self.fetch) = (log, publishers, now, fetch)
     fetches = metrics.counter(
       "countersign_jwks_fetches_total", "Fetches of publishers' key sets.", labels: ["outcome"],
-      known: ([Self.fetchedOutcome] + KeySetFetch.Failure.allCases.map(\.rawValue)).map { [$0] })
+      known: ([Self.fetchedLabel] + KeySetFetch.Failure.allCases.map(\.rawValue)).map { [$0] })
     metrics.gauge("countersign_jwks_age_seconds", "Time since the oldest key set was fetched.") {
       [weak self] in self?.longest { $0.age(at: $1) } ?? 0
     }
@@ -111,18 +111,17 @@ final class KeySets: RoleService {
   private func begin(_ id: Int64) {
     guard let address = addresses[id] else { return }
     running[id] = Task.immediate { @LoopActor in
-      let outcome = await fetch(address)
-      end(id, address, outcome)
+      end(id, address, await fetch(address))
     }
   }
 
   /// Takes the end of a fetch. If the publisher's file names another address by now, nobody needs these keys.
-  private func end(_ id: Int64, _ address: KeySetAddress, _ outcome: KeySetFetch) {
+  private func end(_ id: Int64, _ address: KeySetAddress, _ fetch: KeySetFetch) {
     defer { ended.notify() }
     guard addresses[id] == address, let cache = caches[id] else { return }
-    switch outcome {
+    switch fetch {
     case .fetched(let set, let maxAge):
-      fetches.count(Self.fetchedOutcome)
+      fetches.count(Self.fetchedLabel)
       caches[id]?.fetched(set.keys, maxAge: maxAge, at: now())
       // The log tells changes, and a provider repeats itself all day.
       let isKnown = cache.keys?.map { $0.id?.exact } == set.keys.map { $0.id?.exact }

@@ -16,7 +16,7 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
     return try (body.text("email", .ruled), body.text("appAccountToken", .ruled))
   }
   if let email { try require(email: email) { .invalidBody($0) } }
-  var token: String?
+  var token: AppAccountToken?
   if let text = tokenText {
     token = AppAccountToken.canonical(text)
     guard token != nil else { throw .invalidBody("appAccountToken: expected a UUID with hyphens") }
@@ -56,7 +56,7 @@ package func isEmailAddress(_ text: String) -> Bool {
 
 /// A customer in an answer.
 struct CustomerBody: Encodable {
-  var appAccountToken: String?
+  var appAccountToken: AppAccountToken?
   var cleengCustomerId: Int64?
   var customerId: CustomerId?
   var email: String?

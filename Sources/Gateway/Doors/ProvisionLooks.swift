@@ -9,17 +9,17 @@ final class ProvisionLooks {
   nonisolated static let most = 10_000
 
   private var limit = PublisherLimit(most: most)
-  private let outcomes: Counter
+  private let counter: Counter
 
-  /// - Parameter outcomes: counts grants, and requests that are not looked at.
-  init(_ outcomes: Counter) { self.outcomes = outcomes }
+  /// - Parameter counter: counts grants, and requests that are not looked at.
+  init(_ counter: Counter) { self.counter = counter }
 
   /// Begins to look at a request's jobs.
   ///
   /// - Returns: whether they fit. If not, their customers wait for Apple.
   func begin(_ jobs: Int, of publisher: Int64) -> Bool {
     guard limit.begin(jobs, of: publisher) else {
-      outcomes.count(GatewayMetrics.notLookedAt)
+      counter.count(GatewayMetrics.notLookedAt)
       return false
     }
     return true
@@ -29,5 +29,5 @@ final class ProvisionLooks {
   func end(_ jobs: Int, of publisher: Int64) { limit.end(jobs, of: publisher) }
 
   /// Counts a grant.
-  func noteGrant() { outcomes.count(GatewayMetrics.granted) }
+  func noteGrant() { counter.count(GatewayMetrics.granted) }
 }

@@ -122,7 +122,7 @@ extension Grants.Place {
       return nil
     }
     // A place between grants may have any UUID, also that of zeros, which no grant has.
-    let id = GrantId(canonical)
+    let id = GrantId(canonical.text)
     guard id == GrantId(parts.id) else { return nil }
     self.init(createdAt: parts.time, id: id)
   }

@@ -77,20 +77,25 @@ struct BodyReader {
   /// One of several texts; `nil` if the client left it out.
   func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
   where Choice.RawValue == String {
+    try choice(name, of: Choice.allCases.map(\.rawValue)) { Choice(rawValue: $0) }
+  }
+
+  /// One of several named values; `nil` if the client left it out.
+  ///
+  /// - Parameter find: returns the value with a name.
+  func choice<Choice>(
+    _ name: String, of names: [String], _ find: (String) -> Choice?
+  ) throws(Problem) -> Choice? {
     guard let value = members[name.exact] else { return nil }
-    guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
-      throw problem(name, "expected one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    guard case .string(let text) = value, let choice = find(text) else {
+      throw problem(name, "expected one of \(names.joined(separator: ", "))")
     }
     return choice
   }
 
   /// One of the known formats of webhooks; `nil` if the client left it out.
   func format(_ name: String, _ doors: DoorCatalog) throws(Problem) -> WebhookEndpoint.Format? {
-    guard let value = members[name.exact] else { return nil }
-    guard case .string(let text) = value, let format = doors.format(named: text) else {
-      throw problem(name, "expected one of \(doors.formats.map(\.rawValue).joined(separator: ", "))")
-    }
-    return format
+    try choice(name, of: doors.formats.map(\.rawValue)) { doors.format(named: $0) }
   }
 
   /// A list; `nil` if the client left it out.

@@ -1,8 +1,8 @@
 import AppStore
 import Configuration
+import Domain
 import EventLoop
 import HTTPServer
-import Import
 import Service
 
 extension GatewaySettings {

@@ -26,7 +26,7 @@ struct ImportAPI {
   // MARK: Imports
 
   func create(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let wish = try requestedImport(call.request)
+    let wish = try requestedImport(call.request, ImportPresets(context.doors))
     guard !publisher.apps.isEmpty else { throw .notActivated }
     let new = try await context.asking {
       UploadedImport(

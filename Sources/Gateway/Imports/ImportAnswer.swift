@@ -1,6 +1,5 @@
 import Domain
 import Formats
-import Import
 import JSON
 import Ledger
 

@@ -1,7 +1,6 @@
 import Domain
 import EventLoop
 import HTTPServer
-import Import
 import Ledger
 
 /// The reports of imports that are read at a gateway. Each holds one piece in memory, until its client has read it.

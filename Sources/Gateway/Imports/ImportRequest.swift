@@ -9,12 +9,16 @@ let importMembers = ["from", "share", "tell", "skipProblems", "round"]
 
 /// Reads what a client wants of a new import.
 ///
+/// - Parameter presets: those of this build.
 /// - Throws: ``Problem``: 400 REQ0001 or REQ0002, or 415.
-func requestedImport(_ request: HTTPServerRequest) throws(Problem) -> UploadedImport.Wish {
+func requestedImport(
+  _ request: HTTPServerRequest, _ presets: ImportPresets
+) throws(Problem) -> UploadedImport.Wish {
   try requireOnly([], request)
   let body = try BodyReader(try jsonBody(request), knows: importMembers)
-  guard let preset: ImportPreset = try body.choice("from") else { throw body.problem("from", "is missing") }
-  var wish = UploadedImport.Wish(preset: preset)
+  let preset = try body.choice("from", of: presets.names) { presets.export(named: ImportPresetName(rawValue: $0)) }
+  guard let preset else { throw body.problem("from", "is missing") }
+  var wish = UploadedImport.Wish(preset: preset.name)
   if let share = try body.share("share") { wish.sharePerMille = share }
   wish.tells = try body.flag("tell") ?? false
   wish.skipsProblems = try body.flag("skipProblems") ?? false

@@ -1,5 +1,5 @@
+import Domain
 import HTTPServer
-import Import
 import Ledger
 
 extension Problem {

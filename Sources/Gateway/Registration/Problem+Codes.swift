@@ -32,7 +32,7 @@ extension Problem {
   /// - Parameter isUndone: whether the gateway took the claim back. If not, a worker or the sweep goes on with it.
   static func notPublished(_ error: any Error, isUndone: Bool, of id: SynchronizationId, isOnlyOne: Bool) -> Problem {
     guard isUndone, let error = error as? AMQPError, error.provesAbsence else {
-      return .unknownOutcome("The message broker did not confirm the job.", of: id)
+      return .unconfirmed("The message broker did not confirm the job.", of: id)
     }
     return .nothingKept("The message broker did not take the job.", isOnlyOne: isOnlyOne)
   }
@@ -40,7 +40,7 @@ extension Problem {
   /// A registration of which nobody knows whether it was kept: it may run although the gateway refused it.
   ///
   /// - Parameter id: the synchronization's id. The client uses it to find out.
-  static func unknownOutcome(_ cause: String, of id: SynchronizationId) -> Problem {
+  static func unconfirmed(_ cause: String, of id: SynchronizationId) -> Problem {
     var problem = Problem.unavailable(
       "\(cause) The registration may take effect all the same. To settle it, repeat it with Correlation-Id: \(id).")
     problem.instance = statusPath(id)

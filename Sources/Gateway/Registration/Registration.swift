@@ -161,11 +161,11 @@ struct Registration {
       guard try await claims.prolong(job) else {
         // Redis lost what it had. The job runs, but the client has no promise.
         log(of: job, trace).warning("registration lost before it was confirmed")
-        return .problem(.unknownOutcome("The store lost the registration.", of: job.synchronizationId))
+        return .problem(.unconfirmed("The store lost the registration.", of: job.synchronizationId))
       }
     } catch {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
-      return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
+      return .problem(.unconfirmed("The store did not confirm the claim.", of: job.synchronizationId))
     }
     metrics.accepted(job.publisherId)
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
@@ -191,7 +191,7 @@ struct Registration {
     }
     guard let error = error as? RedisError, error.provesAbsence else {
       // The script may have run. Then the claim expires, but the sweep may enqueue the open synchronization before.
-      return .unknownOutcome("The store did not answer.", of: job.synchronizationId)
+      return .unconfirmed("The store did not answer.", of: job.synchronizationId)
     }
     let problem = Problem.store(error)
     return problem.status == 503 ? .nothingKept(problem.detail ?? "", isOnlyOne: isOnlyOne) : problem

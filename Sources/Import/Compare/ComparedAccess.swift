@@ -80,7 +80,7 @@ extension ComparedCustomer {
   }
 }
 
-extension ImportRow.Claim {
+extension ClaimedPurchase {
   /// Whether the other system gives access at a time. A row without an end gives it.
   func givesAccess(at now: Int64) -> Bool { expiresAt.map { $0 > now } ?? true }
 }

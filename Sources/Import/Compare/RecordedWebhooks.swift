@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import JSON
 
 /// The webhook bodies of another system that somebody has recorded, one JSON object a line, as rows that claim access.
@@ -12,33 +12,15 @@ public struct RecordedWebhooks: Sendable {
   /// How many bodies say nothing about a purchase at Apple's store.
   public private(set) var ignored = 0
 
-  /// What a body says.
-  enum Body: Sendable, Equatable {
-    /// Something about purchases of a customer.
-    ///
-    /// - Parameters:
-    ///   - isWhole: whether the body lists all that the customer has.
-    ///   - at: milliseconds since 1970; `nil` if the body does not say.
-    case purchases([TransactionId: ImportRow.Claim], of: CustomerId, isWhole: Bool, at: Int64?)
-    /// Customers have given all of their purchases to another one.
-    case transfer(from: Set<CustomerId>, to: CustomerId, at: Int64?)
-    /// Nothing about a purchase at Apple's store.
-    case nothing
-  }
-
-  /// Why a body cannot be used.
-  struct Unusable: Error {
-    let cause: String
-  }
-
   /// Reads bodies.
   ///
   /// - Parameters:
+  ///   - preset: whose bodies they are.
   ///   - now: when they are read, in milliseconds since 1970.
   ///   - read: reads the next line without its line feed; `nil` at the end.
-  public init(_ preset: WebhookPreset, now: Int64, read: @escaping () throws(ImportProblem) -> [UInt8]?) {
+  public init(_ preset: any RecordedBodyReader, now: Int64, read: @escaping () throws(ImportProblem) -> [UInt8]?) {
     var lines = ImportLines(read)
-    var bodies: [(line: Int, time: Int64, body: Body)] = []
+    var bodies: [(line: Int, time: Int64, body: RecordedBody)] = []
     var latest = Int64.min
     do throws(ImportProblem) {
       while let line = try lines.next() {
@@ -48,7 +30,7 @@ public struct RecordedWebhooks: Sendable {
           if case .nothing = body { ignored += 1 }
           latest = max(latest, body.time ?? latest)
           bodies.append((lines.number, body.time ?? latest, body))
-        } catch let error as Unusable {
+        } catch let error as RecordedBody.Unusable {
           problems.append(ImportProblem(line: lines.number, error.cause, "correct it, or remove the line"))
         } catch {
           problems.append(
@@ -66,7 +48,7 @@ public struct RecordedWebhooks: Sendable {
   }
 
   /// Folds bodies, the oldest first.
-  private static func rows(_ bodies: [(line: Int, body: Body)]) -> [ImportRow] {
+  private static func rows(_ bodies: [(line: Int, body: RecordedBody)]) -> [ImportRow] {
     var held: [TransactionId: ImportRow] = [:]
     var transactions: [CustomerId: Set<TransactionId>] = [:]
     func hold(_ row: ImportRow) {
@@ -94,15 +76,5 @@ public struct RecordedWebhooks: Sendable {
       }
     }
     return held.values.sorted { ($0.line, $0.transactionId) < ($1.line, $1.transactionId) }
-  }
-}
-
-extension RecordedWebhooks.Body {
-  /// When the body was made, in milliseconds since 1970; `nil` if it does not say.
-  var time: Int64? {
-    switch self {
-    case .purchases(_, _, _, let time), .transfer(_, _, let time): time
-    case .nothing: nil
-    }
   }
 }

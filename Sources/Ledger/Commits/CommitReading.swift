@@ -21,7 +21,7 @@ struct CommitReading {
   /// An `appAccountToken`, with the publisher among whose customers it counts.
   private struct NamedToken {
     let publisherId: Int64
-    let token: String
+    let token: AppAccountToken
   }
 
   init(_ requests: [FinalizationRequest], updates: [PurchaseUpdate] = [], waiting: [Job]) {
@@ -34,7 +34,7 @@ struct CommitReading {
         + updates.flatMap(\.predecessors)
     ).sorted()
     tokens = updates.flatMap { update in
-      update.appAccountTokens.filter { !AppAccountToken.isNil($0) }.map {
+      update.appAccountTokens.filter { !$0.isNil }.map {
         NamedToken(publisherId: update.key.publisherId, token: $0)
       }
     }
@@ -55,7 +55,7 @@ struct CommitReading {
     let customers: [PostgresParameter] = [
       .int64s(customerKeys.map(\.publisherId)), .ids(customerKeys.map(\.id)),
     ]
-    let named: [PostgresParameter] = [.int64s(tokens.map(\.publisherId)), .uuids(tokens.map(\.token))]
+    let named: [PostgresParameter] = [.int64s(tokens.map(\.publisherId)), .uuids(tokens.map(\.token.text))]
     let jobs = requests.map(\.job) + waiting
     return [
       PostgresQuery(.lockPurchases, keys),

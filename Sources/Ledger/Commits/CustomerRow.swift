@@ -9,7 +9,7 @@ struct CustomerRow: ReadableRecord {
   var version: Int64 = 0
   /// The entitlements that were told last.
   var told: [ToldEntitlement] = []
-  var appAccountToken: String?
+  var appAccountToken: AppAccountToken?
 
   static let blank = CustomerRow()
   var title: String { "a customer of publisher \(publisherId)" }
@@ -22,9 +22,9 @@ struct CustomerRow: ReadableRecord {
     columns.required(
       "told", .bytea, { ToldEntitlement.json(of: $0.told) }, { $0.told = try ToldEntitlement.list(from: $1) },
       export: ColumnExport("entitlements", .told))
-    columns.readOptional("app_account_token", .uuid, export: "appAccountToken", person: .withRow) {
-      $0.appAccountToken = $1
-    }
+    columns.readOptional(
+      "app_account_token", .uuid(of: AppAccountToken.self), export: "appAccountToken", person: .withRow
+    ) { $0.appAccountToken = $1 }
     // A customer whom a commit brings was not put by the publisher.
     columns.written("is_registered", .boolean, export: "isRegistered") { _ in false }
     columns.other("email", "text", isNullable: true, export: "email", person: .withRow)

@@ -69,14 +69,14 @@ enum EvidenceRow {
     columns.written("environment", .id(of: Environment.self)) { $0.key.environment }
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self)) { $0.key.originalTransactionId }
     columns.written("payload_sha256", .bytea) { $0.evidence.payloadSHA256 }
-    columns.written("kind", .text) { $0.evidence.kind }
-    columns.written("signed_date", .timestamptz) { $0.evidence.signedDate }
-    columns.written("source", .text) { $0.evidence.source.rawValue }
-    columns.written("received_at", .timestamptz) { $0.receivedAt }
+    columns.written("kind", .text, export: "kind") { $0.evidence.kind }
+    columns.written("signed_date", .timestamptz, export: "signedDate") { $0.evidence.signedDate }
+    columns.written("source", .text, export: "source") { $0.evidence.source.rawValue }
+    columns.written("received_at", .timestamptz, export: "receivedAt") { $0.receivedAt }
     columns.written("header_sha256", .bytea) { $0.headerSHA256 }
     columns.written("payload", .bytea) { $0.evidence.payload }
     columns.written("signature", .bytea) { $0.evidence.signature }
-    columns.written("status", .integer, isNullable: true) { $0.evidence.reportedStatus?.code }
+    columns.written("status", .integer, isNullable: true, export: "status") { $0.evidence.reportedStatus?.code }
     columns.written("content_sha256", .bytea, isNullable: true) { $0.evidence.contentSHA256 }
   }
 

@@ -1,5 +1,5 @@
+public import Domain
 public import EventLoop
-public import Import
 public import Postgres
 
 /// Reads the imports over HTTP of several publishers, for the console.

@@ -20,23 +20,23 @@ public struct ConsoleMoment: Sendable, Equatable {
   public var about: String?
   /// Such as the result of a registration, the reason of an event, or who made a change: as the column `actor` of the
   /// audit log has it.
-  public var outcome: String?
+  public var detail: String?
 
   /// Creates a line.
   public init(
     kind: Kind, at: Int64, signedAt: Int64? = nil, what: String, id: String, about: String? = nil,
-    outcome: String? = nil
+    detail: String? = nil
   ) {
     (self.kind, self.at, self.signedAt, self.what) = (kind, at, signedAt, what)
-    (self.id, self.about, self.outcome) = (id, about, outcome)
+    (self.id, self.about, self.detail) = (id, about, detail)
   }
 
   /// What an event's body says: which purchase or offer it is about, and the reason or the result.
   ///
   /// - Parameter body: as it was published; `nil` or what cannot be read says nothing.
-  public static func words(ofEvent body: [UInt8]?) -> (about: String?, outcome: String?) {
+  public static func words(ofEvent body: [UInt8]?) -> (about: String?, detail: String?) {
     guard let body, let text = try? JSONText(body, limits: .own),
-      case .object(let whole)? = try? text.decoded(as: JSONValue.self), case .object(let data)? = whole["data".exact]
+      case .object(let whole)? = try? text.decoded(as: JSONValue.self), case .object(let data)? = whole["data"]
     else { return (nil, nil) }
     func member(_ path: String...) -> JSONValue? {
       path.reduce(Optional(JSONValue.object(data))) { value, name in
@@ -51,17 +51,17 @@ public struct ConsoleMoment: Sendable, Equatable {
     let about =
       word(member("originalTransactionId")) ?? word(member("purchase", "originalTransactionId"))
       ?? word(member("offerId")) ?? word(member("endpointId"))
-    var outcome = word(member("reason")) ?? word(member("result")) ?? word(member("purchase", "access", "rule"))
-    if outcome == nil, member("offerId") != nil {
+    var detail = word(member("reason")) ?? word(member("result")) ?? word(member("purchase", "access", "rule"))
+    if detail == nil, member("offerId") != nil {
       // A changed entitlement says no reason, but what it is now.
       if case .bool(let isGranted)? = member("after", "accessGranted") {
-        outcome = isGranted ? "access" : "no access"
+        detail = isGranted ? "access" : "no access"
       } else if member("before") != nil {
-        outcome = "no access"
+        detail = "no access"
       }
-      if let access = outcome, let cause = word(member("cause")) { outcome = "\(access), \(cause)" }
+      if let access = detail, let cause = word(member("cause")) { detail = "\(access), \(cause)" }
     }
-    return (about, outcome)
+    return (about, detail)
   }
 
   private static let longestWord = 200

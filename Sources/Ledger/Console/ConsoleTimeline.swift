@@ -94,7 +94,7 @@ public struct ConsoleTimeline {
       try rows.map { row in
         var moment = try ConsoleMoment(kind, row, job: kind == .registration ? try row.bytes("job") : nil)
         if kind == .event {
-          (moment.about, moment.outcome) = ConsoleMoment.words(ofEvent: try row.bytes("body"))
+          (moment.about, moment.detail) = ConsoleMoment.words(ofEvent: try row.bytes("body"))
         }
         return moment
       }
@@ -117,7 +117,7 @@ extension ConsoleMoment {
     self.init(
       kind: kind, at: try registeredAt ?? row.time("at") ?? 0, signedAt: try row.time("signed_at"),
       what: try row.text("what") ?? "",
-      id: try row.text("id") ?? "", about: try row.text("about"), outcome: try row.text("outcome"))
+      id: try row.text("id") ?? "", about: try row.text("about"), detail: try row.text("outcome"))
   }
 }
 

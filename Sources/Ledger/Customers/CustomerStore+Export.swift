@@ -18,13 +18,15 @@ extension CustomerStore {
     }
     guard rows.contains(where: { !$0.isEmpty }) else { return nil }
     var parts: [[[UInt8]]] = []
-    let transactions = try Dictionary(grouping: rows[ExportPart.transactions]) { try ExportPart.purchaseKey($0) }
+    let transactions = try Dictionary(grouping: rows[ExportPart.transactions]) {
+      try ExportPart.purchaseKey($0, of: publisher)
+    }
     for (place, part) in ExportPart.all.enumerated() {
       parts.append(
         try rows[place].map { row in
           try part.document.json(row) { purchase in
             guard place == ExportPart.purchases else { return }
-            let own = transactions[try ExportPart.purchaseKey(row)] ?? []
+            let own = transactions[try ExportPart.purchaseKey(row, of: publisher)] ?? []
             purchase.member(
               "transactions", array: try own.map { try ExportPart.all[ExportPart.transactions].document.json($0) })
           }
@@ -136,7 +138,9 @@ private struct ExportPart: Sendable {
   private static let keyMembers = ["environment", "originalTransactionId"]
 
   /// The key of a purchase's row, or of the purchase of a transaction's row.
-  static func purchaseKey(_ row: PostgresRow) throws -> ExactText {
-    "\(try row.text("environment") ?? "")|\(try row.text("originalTransactionId") ?? "")".exact
+  static func purchaseKey(_ row: PostgresRow, of publisher: Int64) throws -> PurchaseKey {
+    PurchaseKey(
+      publisherId: publisher, environment: try row.id("environment") ?? "",
+      originalTransactionId: try row.id("originalTransactionId") ?? "")
   }
 }

@@ -44,7 +44,7 @@ public final class CustomerStore {
           .putCustomer,
           [
             .int64(publisher), .id(customer.id), .text(customer.email),
-            .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken),
+            .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken?.text),
           ]),
         AuditEntry.insert([
           AuditEntry(
@@ -103,7 +103,8 @@ extension Customer {
   /// Reads a row.
   fileprivate init(_ row: PostgresRow) throws {
     self.init(
-      id: try row.id("id") ?? "", email: try row.text("email"), appAccountToken: try row.uuid("app_account_token"))
+      id: try row.id("id") ?? "", email: try row.text("email"),
+      appAccountToken: try row.uuid("app_account_token").map(AppAccountToken.init(_:)))
   }
 }
 

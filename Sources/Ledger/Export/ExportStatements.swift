@@ -4,10 +4,7 @@ extension RowDocument {
   static let exportedTransaction = TransactionRow.table.document(first: ["transactionId"])
   static let exportedOwner = OwnershipRow.table.document(
     first: ["customerId"], adding: [Column("customer_id", "customerId")])
-  static let exportedEvidence = RowDocument([
-    Column("kind", "kind"), Column("received_at", "receivedAt", .time), Column("signed_date", "signedDate", .time),
-    Column("source", "source"), Column("status", "status", .number),
-  ])
+  static let exportedEvidence = EvidenceRow.table.document()
 }
 
 extension PostgresStatement {

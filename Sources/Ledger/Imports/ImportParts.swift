@@ -1,6 +1,5 @@
-import Domain
+public import Domain
 public import EventLoop
-public import Import
 public import Postgres
 
 /// The bytes of an import's file, or of its report.

@@ -1,6 +1,5 @@
-import Domain
+public import Domain
 public import EventLoop
-public import Import
 import JSON
 public import Postgres
 

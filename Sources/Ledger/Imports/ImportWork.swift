@@ -1,6 +1,5 @@
-import Domain
+public import Domain
 public import EventLoop
-public import Import
 public import Postgres
 
 /// What workers do with imports over HTTP. A run has a lease: the column `due_at` of its row. Nobody else takes the row

@@ -1,5 +1,4 @@
 import Domain
-import Import
 import Postgres
 
 /// A row of `imports`.
@@ -14,7 +13,7 @@ struct UploadedImportRow: ReadableRecord {
     columns.required("publisher_id", .bigint, { $0.one.publisherId }, { $0.one.publisherId = $1 })
     columns.required("id", .id(of: ImportId.self), { $0.one.id }, { $0.one.id = $1 })
     columns.required("state", .name(of: ImportState.self), { $0.one.state }, { $0.one.state = $1 })
-    columns.required("preset", .name(of: ImportPreset.self), { $0.one.wish.preset }, { $0.one.wish.preset = $1 })
+    columns.required("preset", .name(of: ImportPresetName.self), { $0.one.wish.preset }, { $0.one.wish.preset = $1 })
     columns.required(
       "share_per_mille", .integer, { $0.one.wish.sharePerMille }, { $0.one.wish.sharePerMille = $1 })
     columns.required("tells", .boolean, { $0.one.wish.tells }, { $0.one.wish.tells = $1 })

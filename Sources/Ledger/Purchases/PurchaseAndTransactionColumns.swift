@@ -59,8 +59,8 @@ extension Columns where Record: FactsRecord {
     optional("storefront", .text, { $0.facts.storefront }, { $0.facts.storefront = $1 })
     // Apple signed it: it is part of the evidence.
     optional(
-      "app_account_token", .uuid, { $0.facts.appAccountToken }, { $0.facts.appAccountToken = $1 },
-      export: "appAccountToken", person: .stays)
+      "app_account_token", .uuid(of: AppAccountToken.self), { $0.facts.appAccountToken },
+      { $0.facts.appAccountToken = $1 }, export: "appAccountToken", person: .stays)
     optional(
       "previous_original_transaction_id", .id(of: OriginalTransactionId.self),
       { $0.facts.previousOriginalTransactionId },

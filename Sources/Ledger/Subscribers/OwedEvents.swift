@@ -31,6 +31,14 @@ public struct OwedEvents {
       self.cause = cause
       self.pause = pause
     }
+
+    /// What the ledger has once.
+    fileprivate struct Key: Hashable {
+      let eventId: EventId
+      let subscriber: ExactText
+    }
+
+    fileprivate var key: Key { Key(eventId: eventId, subscriber: subscriber.exact) }
   }
 
   /// An event that is tried again.
@@ -60,8 +68,8 @@ public struct OwedEvents {
   /// - Parameter others: what subscribers miss of events that stay in the outbox if they are there.
   /// - Throws: `PostgresError`, and then the outbox is as it was.
   public func owe(_ missed: [Missed], others: [Missed] = []) async throws {
-    var known: [[ExactText]: Missed] = [:]
-    for each in missed + others { known[[each.eventId.text.exact, each.subscriber.exact]] = each }
+    var known: [Missed.Key: Missed] = [:]
+    for each in missed + others { known[each.key] = each }
     let rows = known.values.sorted { ($0.eventId, $0.subscriber) < ($1.eventId, $1.subscriber) }
     _ = try await postgres.run([
       PostgresQuery(

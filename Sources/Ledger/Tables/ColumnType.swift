@@ -91,15 +91,6 @@ enum ColumnTypes {
     }
     static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> [String]? { try row.texts(column) }
   }
-
-  /// Lower case.
-  struct UUID: ColumnType {
-    static let sql = "uuid"
-    static let form = RowDocument.Form.uuid
-    static func one(_ value: String?) -> PostgresParameter { .uuid(value) }
-    static func array(_ values: [String?]) -> PostgresParameter { .uuids(values) }
-    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> String? { try row.uuid(column) }
-  }
 }
 
 extension ColumnType where Self == ColumnTypes.BigInt { static var bigint: Self { Self() } }
@@ -109,7 +100,6 @@ extension ColumnType where Self == ColumnTypes.Text { static var text: Self { Se
 extension ColumnType where Self == ColumnTypes.Texts { static var texts: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Time { static var timestamptz: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Bytes { static var bytea: Self { Self() } }
-extension ColumnType where Self == ColumnTypes.UUID { static var uuid: Self { Self() } }
 extension ColumnType {
   static func name<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Name<Value> { Self() }
 }

@@ -12,10 +12,22 @@ extension ColumnTypes {
       try row.text(column).map(Value.init(_:))
     }
   }
+
+  /// A `uuid` that is an id, in lower case.
+  struct UUID<Value: Identifier>: ColumnType {
+    static var sql: String { "uuid" }
+    static var form: RowDocument.Form { .uuid }
+    static func one(_ value: Value?) -> PostgresParameter { .uuid(value?.text) }
+    static func array(_ values: [Value?]) -> PostgresParameter { .uuids(values.map { $0?.text }) }
+    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> Value? {
+      try row.uuid(column).map(Value.init(_:))
+    }
+  }
 }
 
 extension ColumnType {
   static func id<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Id<Value> { Self() }
+  static func uuid<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.UUID<Value> { Self() }
 }
 
 extension PostgresParameter {

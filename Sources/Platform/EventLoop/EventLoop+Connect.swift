@@ -21,7 +21,7 @@ extension EventLoop {
     for (place, address) in addresses.enumerated() {
       let share = (end - .now) / (addresses.count - place)
       do {
-        return try await ConnectAttempt(address, port).outcome(within: share)
+        return try await ConnectAttempt(address, port).connected(within: share)
       } catch let error as ConnectError {
         cause = addresses.count == 1 ? error.cause : "\(error.cause) (\(address))"
       }
@@ -44,7 +44,7 @@ private final class ConnectAttempt {
     descriptor = try beginConnection(host: address, port: port)
   }
 
-  func outcome(within limit: Duration) async throws -> Int32 {
+  func connected(within limit: Duration) async throws -> Int32 {
     try await withCheckedThrowingContinuation { waiter in
       self.waiter = waiter
       do {

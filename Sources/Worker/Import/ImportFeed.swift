@@ -34,7 +34,7 @@ final class ImportFeed: @unchecked Sendable {
   /// - Throws: the errors of the fetch. A line that is too long is a problem of the file.
   @LoopActor
   static func read(
-    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog,
+    _ preset: ExportColumns, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog,
     fetch: @escaping Fetch
   ) async throws -> ImportFile {
     let feed = ImportFeed(fetch)
@@ -42,7 +42,7 @@ final class ImportFeed: @unchecked Sendable {
   }
 
   private func file(
-    _ preset: ImportPreset, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog
+    _ preset: ExportColumns, _ verifier: any ImportVerifier, _ limits: ImportFile.Limits, _ offers: OfferCatalog
   ) throws -> ImportFile {
     var (lines, place, isAtEnd) = (LineSplitter(), Int64(0), false)
     var failure: (any Error)?

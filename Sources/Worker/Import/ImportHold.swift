@@ -1,6 +1,5 @@
 import Domain
 import EventLoop
-import Import
 import Ledger
 
 /// A run's lease of an import: it is prolonged every few seconds, and tells whether the run may go on.

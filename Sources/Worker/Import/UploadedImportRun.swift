@@ -140,6 +140,12 @@ final class UploadedImportRun: TakenImport {
     }
   }
 
+  /// Why an import fails whose preset another version has accepted.
+  nonisolated static func unknownCause(_ preset: ImportPresetName) -> String {
+    "this version of the worker does not know the preset \(preset.rawValue); start the import again when all workers "
+      + "have a version that does"
+  }
+
   private func note(
     _ ending: UploadedImport.Ending?, _ change: (inout UploadedImport) -> Void
   ) async throws {
@@ -155,13 +161,17 @@ final class UploadedImportRun: TakenImport {
       try await note(.failed("the publisher has no app, so Apple cannot be asked")) { _ in }
       return .failed
     }
+    guard let preset = ImportPresets(dependencies.context.doors).export(named: one.wish.preset) else {
+      try await note(.failed(Self.unknownCause(one.wish.preset))) { _ in }
+      return .failed
+    }
     if one.state != .checking {
       // It comes before the file: a run that must wait reads nothing.
       let lock = ImportLock(postgres, publisher: publisher.id)
       guard try await lock.take() else { return .busy }
       hold.keepLock = { try await lock.take() }
     }
-    guard let file = try await file() else { return .unfinished }
+    guard let file = try await file(preset) else { return .unfinished }
     let settings = dependencies.context.settings.appStore
     let plan = ImportPlan(
       file,
@@ -183,12 +193,12 @@ final class UploadedImportRun: TakenImport {
   }
 
   /// Reads the file; `nil` if it may not be read now, because workers died while they read it.
-  private func file() async throws -> ImportFile? {
+  private func file(_ preset: ExportColumns) async throws -> ImportFile? {
     let verifier = try dependencies.verifier(publisher)
     let limits = ImportFile.Limits(
       rows: UploadedImport.mostRows, problems: UploadedImport.mostProblems, bytes: UploadedImport.mostRowBytes)
     return try await guarded {
-      try await ImportFeed.read(one.wish.preset, verifier, limits, publisher.offers) { [self] in
+      try await ImportFeed.read(preset, verifier, limits, publisher.offers) { [self] in
         try await bytes(at: $0)
       }
     }

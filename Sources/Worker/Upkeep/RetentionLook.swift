@@ -1,6 +1,6 @@
 import Configuration
+import Domain
 import EventLoop
-import Import
 import Ledger
 import Observability
 import Service

@@ -8,9 +8,9 @@ import Testing
 struct CommitApplyTests {
   private typealias T = TestPurchases
   private let key = TestPurchases.key()
-  private let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+  private let token: AppAccountToken = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
-  private func known(_ customer: CustomerId = "me", token: String? = nil, told: [ToldEntitlement] = [])
+  private func known(_ customer: CustomerId = "me", token: AppAccountToken? = nil, told: [ToldEntitlement] = [])
     -> CustomerRecord
   {
     CustomerRecord(isKnown: true, version: 1, told: told, appAccountToken: token)

@@ -67,9 +67,9 @@ struct CommitOwnershipTests {
     #expect(commit.state.changes.changedPurchases == [key])
   }
 
-  private static let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+  private static let token: AppAccountToken = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
-  @Test(arguments: [nil, token]) func `the customer's token proves a purchase`(known: String?) {
+  @Test(arguments: [nil, token]) func `the customer's token proves a purchase`(known: AppAccountToken?) {
     var commit = TestCommit(
       [], ["me": CustomerRecord(isKnown: true, appAccountToken: known)],
       ownership: OwnershipPolicy(proof: .appAccountToken(derivation: nil)))

@@ -8,7 +8,7 @@ import Testing
 struct CommitUpdateTests {
   private typealias T = TestPurchases
   private let key = TestPurchases.key()
-  private let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+  private let token: AppAccountToken = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
   private let first = TestPurchases.transaction(expires: 9)
   private let second = TestPurchases.transaction("2", bought: 9, expires: 39)
 

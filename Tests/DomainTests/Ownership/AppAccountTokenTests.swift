@@ -5,8 +5,8 @@ import Testing
 struct AppAccountTokenTests {
   @Test func `a UUID has one form`() {
     let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-    #expect(AppAccountToken.canonical(token) == token)
-    #expect(AppAccountToken.canonical(token.uppercased()) == token)
+    #expect(AppAccountToken.canonical(token)?.text == token)
+    #expect(AppAccountToken.canonical(token.uppercased())?.text == token)
     for wrong in [
       "", "6ba7b8109dad11d180b400c04fd430c8", token + " ", "g" + token.dropFirst(), "{" + token.dropLast(2) + "}",
       "6ba7b8109-dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4000c04fd430c8",
@@ -22,7 +22,7 @@ struct AppAccountTokenTests {
   ])
   func derived(name: String, token: String) throws {
     let dns = try #require(AppAccountToken.bytes(of: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
-    #expect(AppAccountToken.derived(from: name, in: dns) == token)
-    #expect(OwnershipPolicy.TokenDerivation.uuidV5(namespace: dns).token(of: CustomerId(name)) == token)
+    #expect(AppAccountToken.derived(from: name, in: dns).text == token)
+    #expect(OwnershipPolicy.TokenDerivation.uuidV5(namespace: dns).token(of: CustomerId(name)).text == token)
   }
 }

@@ -4,10 +4,10 @@ import Testing
 
 /// Who becomes the owner of a purchase.
 struct OwnershipDecisionTests {
-  private static let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+  private static let token: AppAccountToken = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
   private func decide(
-    owner: CustomerId?, token: String? = nil, signed: String? = nil, ownership: String? = "PURCHASED",
+    owner: CustomerId?, token: AppAccountToken? = nil, signed: AppAccountToken? = nil, ownership: String? = "PURCHASED",
     carriesTransaction: Bool = false, _ proof: OwnershipPolicy.Proof = .none,
     _ restore: OwnershipPolicy.Restore = .refuse, givesAccess: Bool = true
   ) -> OwnershipDecision {
@@ -75,18 +75,18 @@ struct OwnershipDecisionTests {
   // MARK: appAccountToken
 
   @Test func `Apple's token must be the customer's`() {
-    func proves(_ token: String?, _ signed: String?, ownership: String? = "PURCHASED") -> Bool {
+    func proves(_ token: AppAccountToken?, _ signed: AppAccountToken?, ownership: String? = "PURCHASED") -> Bool {
       decide(owner: nil, token: token, signed: signed, ownership: ownership, .appAccountToken(derivation: nil))
         == .take(.registration)
     }
     #expect(proves(Self.token, Self.token))
-    #expect(proves(Self.token.uppercased(), Self.token))
+    #expect(proves(AppAccountToken(Self.token.text.uppercased()), Self.token))
     #expect(proves(Self.token, Self.token, ownership: nil))
     #expect(!proves(Self.token, "7ba7b810-9dad-11d1-80b4-00c04fd430c8"))
     #expect(!proves(Self.token, nil) && !proves(nil, Self.token) && !proves(nil, nil))
     #expect(!proves("", "") && !proves("me", "me"))
     // Apps send it when they have no customer at hand.
-    let zeros = "00000000-0000-0000-0000-000000000000"
+    let zeros: AppAccountToken = "00000000-0000-0000-0000-000000000000"
     #expect(!proves(zeros, zeros))
     #expect(!proves(Self.token, Self.token, ownership: "FAMILY_SHARED"))
   }

@@ -12,7 +12,7 @@ import Testing
 /// The answer to `/v1/validate`, by value.
 struct IapticAnswerTests {
   private static let now: Int64 = 1_700_000_000_000
-  private static let token = "6384e2b2-184b-3bf5-8ecc-f10ca7a6563c"
+  private static let token: AppAccountToken = "6384e2b2-184b-3bf5-8ecc-f10ca7a6563c"
 
   private let publisher = Publisher(
     id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
@@ -21,7 +21,7 @@ struct IapticAnswerTests {
   private func purchase(
     _ id: OriginalTransactionId = "1", owner: CustomerId? = "alice", in environment: Environment = "Production",
     expires: Int64 = 1000,
-    token: String? = nil, offerType: Int32? = nil
+    token: AppAccountToken? = nil, offerType: Int32? = nil
   ) -> Purchase {
     var facts = TransactionFacts(
       transactionId: id.firstTransaction, originalTransactionId: id, bundleId: "com.example.app",
@@ -50,7 +50,7 @@ struct IapticAnswerTests {
   }
 
   private func answer(
-    _ states: [DoorResult.State], _ known: [Purchase], customer: CustomerId? = "alice", token: String? = nil,
+    _ states: [DoorResult.State], _ known: [Purchase], customer: CustomerId? = "alice", token: AppAccountToken? = nil,
     others: [Purchase] = [], receipt: AppReceipt? = nil, in environment: Environment = "Production"
   ) -> IapticAnswer {
     let purchases = states.indices.map { local("\($0 + 1)", in: environment) }
@@ -144,11 +144,11 @@ struct IapticAnswerTests {
   }
 
   @Test func `the token must be the user's`() throws {
-    let other = "00000000-0000-4000-8000-000000000001"
+    let other: AppAccountToken = "00000000-0000-4000-8000-000000000001"
     #expect(error(answer([done()], [purchase(token: other)], token: Self.token)) == .otherToken)
     #expect(try ids(answer([done()], [purchase(token: Self.token)], token: Self.token)) == ["1"])
     #expect(try ids(answer([done()], [purchase(token: nil)], token: Self.token)) == ["1"])
-    let none = "00000000-0000-0000-0000-000000000000"
+    let none: AppAccountToken = "00000000-0000-0000-0000-000000000000"
     #expect(try ids(answer([done()], [purchase(token: none)], token: Self.token)) == ["1"])
     #expect(try ids(answer([done()], [purchase(token: other)])) == ["1"])
   }

@@ -14,7 +14,9 @@ struct ImportRequestTests {
       body: Array(body.utf8))
   }
 
-  private func wish(_ body: String) throws(Problem) -> UploadedImport.Wish { try requestedImport(request(body)) }
+  private func wish(_ body: String) throws(Problem) -> UploadedImport.Wish {
+    try requestedImport(request(body), ImportPresets(DoorCatalog()))
+  }
 
   @Test func `a new import with the command's defaults, and with everything`() throws {
     #expect(try wish(#"{"from":"plain"}"#) == UploadedImport.Wish(preset: .plain))

@@ -45,7 +45,7 @@ struct ConsoleFinderTests {
       let moments = found.moments
       #expect(found.missing == [])
       #expect(moments.contains { $0.kind == .registration && $0.id == "sync-1" && $0.about == "100" })
-      #expect(moments.contains { $0.kind == .ownership && $0.what == "registration" && $0.outcome == "owns it" })
+      #expect(moments.contains { $0.kind == .ownership && $0.what == "registration" && $0.detail == "owns it" })
       #expect(moments.contains { $0.kind == .event })
       #expect(!moments.contains { $0.id == "sync-2" || $0.about == "200" })
       let times = moments.map(\.at)
@@ -100,7 +100,7 @@ struct ConsoleFinderTests {
       let moments = await ConsoleTimeline(ledger.postgres).all(of: "ann").moments.filter { $0.kind == .registration }
       // What nobody can read stands at its next run.
       #expect(moments.map(\.id) == ["waiting-2", "sync-1", "waiting-1"])
-      #expect(moments.last?.at == Given.now - 1000 * Given.day && moments.last?.outcome == "retrying")
+      #expect(moments.last?.at == Given.now - 1000 * Given.day && moments.last?.detail == "retrying")
     }
   }
 }

@@ -1,7 +1,6 @@
 import Domain
 import EventLoop
 import Fleets
-import Import
 import Postgres
 import ServerSupport
 import Testing

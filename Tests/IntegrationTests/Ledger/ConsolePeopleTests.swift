@@ -46,9 +46,9 @@ struct ConsolePeopleTests {
       let ann = try await moments(ledger, of: "ann")
       let end = try #require(ann.moments.first { $0.what == "end of ownership" })
       #expect(end.kind == .ownership && end.about == "100" && end.at == Given.now + Given.day)
-      #expect(ann.moments.contains { $0.kind == .ownership && $0.what == "registration" && $0.outcome == "over" })
+      #expect(ann.moments.contains { $0.kind == .ownership && $0.what == "registration" && $0.detail == "over" })
       let changes = ann.moments.filter { $0.kind == .change }
-      #expect(changes.map(\.what) == ["purchase.released"] && changes.map(\.outcome) == ["operator:ada"])
+      #expect(changes.map(\.what) == ["purchase.released"] && changes.map(\.detail) == ["operator:ada"])
       #expect(changes.map(\.about) == ["100"])
       // It was released before the next customer came.
       #expect(try await moments(ledger, of: "cid").moments.contains { $0.kind == .change } == false)
@@ -63,12 +63,12 @@ struct ConsolePeopleTests {
       try await ledger.register("100", for: "ann", as: "sync-1")
       let events = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }
       let result = try #require(events.first { $0.what == EventTopic.synchronizationResult })
-      #expect(result.about == "100" && result.outcome == "PURCHASE_SYNCHRONIZED")
+      #expect(result.about == "100" && result.detail == "PURCHASE_SYNCHRONIZED")
       let change = try #require(events.first { $0.what == EventTopic.entitlementsChanged })
-      #expect(change.about == "S1" && change.outcome?.hasPrefix("access") == true)
+      #expect(change.about == "S1" && change.detail?.hasPrefix("access") == true)
       _ = try await ledger.postgres.run(PostgresQuery(.lengthenEvents))
       let long = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }
-      #expect(long.count == events.count && long.allSatisfy { $0.outcome == nil && $0.about == nil })
+      #expect(long.count == events.count && long.allSatisfy { $0.detail == nil && $0.about == nil })
     }
   }
 
@@ -92,7 +92,7 @@ struct ConsolePeopleTests {
       }
       let changes = try await moments(ledger, of: "ann").moments.filter { $0.kind == .change }
       #expect(Set(changes.map { "\($0.what) \($0.id)" }) == ["event.resent \(event)", "jobs.retried sync-1"])
-      #expect(changes.allSatisfy { $0.outcome == "operator:ada" } && changes.count == 2)
+      #expect(changes.allSatisfy { $0.detail == "operator:ada" } && changes.count == 2)
     }
   }
 

@@ -36,7 +36,7 @@ struct CustomerStoreTests {
 
   @Test func `a customer is put, read, found by its address, and each change is in the audit log`() async throws {
     try await with { (store, ledger) async throws in
-      let first = Customer(id: "user/é|7", email: "Jo@Example.com", appAccountToken: token)
+      let first = Customer(id: "user/é|7", email: "Jo@Example.com", appAccountToken: AppAccountToken(token))
       #expect(try await store.customer(1, first.id) == nil)
       #expect(try await store.isRegistered(1, first.id) == false)
       #expect(try await store.put(1, first) == .created)

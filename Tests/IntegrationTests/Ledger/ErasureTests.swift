@@ -27,7 +27,7 @@ struct ErasureTests {
     try await LedgerDatabase.migrated { ledger in
       try await ledger.execute("CREATE TABLE attempts_of_tests PARTITION OF attempts DEFAULT")
       let store = CustomerStore(ledger)
-      let token = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+      let token: AppAccountToken = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
       _ = try await store.put(1, Customer(id: CustomerId(id), email: "Jo@Example.com", appAccountToken: token))
       _ = try await store.put(1, Customer(id: CustomerId(other), email: "other@example.com"))
       _ = try await store.put(2, Customer(id: CustomerId(id), email: "jo@example.com"))

@@ -1,7 +1,6 @@
 import Domain
 import EventLoop
 import Fleets
-import Import
 import Postgres
 import ServerSupport
 import Testing
@@ -207,6 +206,15 @@ struct ImportStoreTests {
       try await ledger.execute("UPDATE imports SET changed_at = now() - interval '8 days'")
       try await work.release(taken, as: "w", after: .seconds(30))
       #expect(try await Retention(ledger).deleteImports(after: UploadedImport.retention, limit: 10) == 0)
+    }
+  }
+
+  @Test func `an import with a preset of another version can be read`() async throws {
+    try await LedgerDatabase.migrated { ledger in
+      try await started(ledger, one)
+      try await ledger.execute("UPDATE imports SET preset = 'later'")
+      #expect(try await ImportStore(ledger).read(7, one.id)?.wish.preset == ImportPresetName(rawValue: "later"))
+      #expect(try await ImportWork(ledger).takeDue(of: [7], as: "w")?.wish.preset.rawValue == "later")
     }
   }
 

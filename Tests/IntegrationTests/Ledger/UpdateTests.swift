@@ -302,7 +302,7 @@ struct UpdateTests {
   @Test func `a customer's token claims the purchase in the commit`() async throws {
     try await CommitLab.with { lab in
       let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-      _ = try await CustomerStore(lab.clients[0]).put(7, Customer(id: "me", appAccountToken: token))
+      _ = try await CustomerStore(lab.clients[0]).put(7, Customer(id: "me", appAccountToken: AppAccountToken(token)))
       let update = try CommitLab.update("100", of: "100", token: token)
       let events = try await lab.workers[0].apply(update)
       #expect(events.map(\.topic) == [EventTopic.entitlementsChanged, EventTopic.purchaseUpdated])

@@ -21,7 +21,7 @@ package enum TestPurchases {
     _ id: TransactionId = "1", of original: OriginalTransactionId = "1", _ kind: ProductKind = .autoRenewable,
     _ product: ProductId = "monthly",
     in environment: Environment = "Production", bought: Double = 0, expires: Double? = nil, revoked: Double? = nil,
-    isUpgraded: Bool = false, ownership: String? = "PURCHASED", token: String? = nil, signed: Double? = nil,
+    isUpgraded: Bool = false, ownership: String? = "PURCHASED", token: AppAccountToken? = nil, signed: Double? = nil,
     digest: UInt8 = 0
   ) -> TransactionFacts {
     TransactionFacts(

@@ -18,8 +18,8 @@ import Worker
 struct ImportCommand {
   nonisolated static let command = Command(
     name: "import", summary: "registers the purchases of a file in bulk, and reports the result of each",
-    synopsis: "--config FILE --publisher ID --from \(ImportPreset.names()) FILE [--dry-run] [--share 0.3] [--tell] "
-      + "[--skip-problems] [--round N] [--report FILE] [--json]",
+    synopsis: "--config FILE --publisher ID --from \(ImportPresets.ofBuild.names.joined(separator: "|")) FILE "
+      + "[--dry-run] [--share 0.3] [--tell] [--skip-problems] [--round N] [--report FILE] [--json]",
     mostOperands: 1, options: ImportOptions.all, run: run)
 
   private let options: ImportOptions
@@ -91,7 +91,7 @@ struct ImportCommand {
       try PostgresEndpoint(configuration.settings.ledger, name: "countersign import"))
     do {
       try await SchemaCheck(postgres).pass(within: .seconds(30))
-      if options.source.preset == .countersign { tell(try await brought(postgres)) }
+      if options.source.preset.name == .countersign { tell(try await brought(postgres)) }
       let servers = await ImportServers(options.source.publisher, configuration.settings, postgres)
       do {
         let summary = try await imported(to: report, servers, postgres)
@@ -195,7 +195,7 @@ struct ImportCommand {
       "\(file.repeated) rows repeat others", "\(file.otherStores) are of other stores",
       "\(file.problemCount) are skipped, because they cannot work",
     ]
-    if options.source.preset == .countersign { counts.append("\(file.exported.unowned) purchases have no owner") }
+    if options.source.preset.name == .countersign { counts.append("\(file.exported.unowned) purchases have no owner") }
     return "not imported: " + counts.joined(separator: ", ")
   }
 
@@ -242,7 +242,7 @@ struct ImportCommand {
     }
     say(
       "\(plan.rows) purchases to verify; \(file.repeated) rows repeat others, \(file.otherStores) are of other stores")
-    if options.source.preset == .countersign {
+    if options.source.preset.name == .countersign {
       say(
         "\(file.exported.customers) customers and \(file.exported.grants.count) grants to bring; "
           + "\(file.exported.unowned) purchases have no owner")

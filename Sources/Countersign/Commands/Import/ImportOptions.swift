@@ -1,7 +1,7 @@
 import Import
 
 /// The arguments of `countersign import`, by value.
-struct ImportOptions: Equatable {
+struct ImportOptions {
   var source = VendorFileOptions()
   /// Whether it only tells what it would do.
   var isDryRun = false
@@ -16,7 +16,7 @@ struct ImportOptions: Equatable {
 
   /// All of them.
   static let all =
-    VendorFileOptions.all("whose columns the file has", ImportPreset.allCases.map(\.rawValue)) + [
+    VendorFileOptions.all("whose columns the file has", ImportPresets.ofBuild.names) + [
       CommandOption("--dry-run", "only checks the file, and tells the calls and the time; connects to no server"),
       CommandOption("--share N", "the part of Apple's budget that it may use; the default is 0.3"),
       CommandOption("--tell", "publishes events and webhooks; without it, nobody is told"),

@@ -2,9 +2,9 @@ import Domain
 import Import
 
 /// The arguments of every command that reads the export of another system, by value.
-struct VendorFileOptions: Equatable {
+struct VendorFileOptions {
   var publisher: Int64 = 0
-  var preset = ImportPreset.plain
+  var preset = ExportColumns.plain
   /// The file with the rows.
   var file = ""
   /// The file of the report; `nil` is standard output.
@@ -32,7 +32,8 @@ struct VendorFileOptions: Equatable {
     case "--publisher":
       (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", Int64.init), true)
     case "--from":
-      take(try words.choice(of: word, ImportPreset.allCases.map(\.rawValue), ImportPreset.init))
+      let presets = ImportPresets.ofBuild
+      take(try words.choice(of: word, presets.names) { presets.export(named: ImportPresetName(rawValue: $0)) })
     case "--report": report = try words.text(of: word, "a file")
     case "--json": isJSON = true
     case "--config": rest += [word, try words.text(of: word, "the path of the configuration's file")]
@@ -42,7 +43,7 @@ struct VendorFileOptions: Equatable {
   }
 
   /// Takes the preset.
-  mutating func take(_ preset: ImportPreset) { (self.preset, hasPreset) = (preset, true) }
+  mutating func take(_ preset: ExportColumns) { (self.preset, hasPreset) = (preset, true) }
 
   /// Refuses arguments that lack something.
   ///

@@ -41,8 +41,8 @@ struct ShadowCommand {
       case .export:
         let file = try options.file.read(evidence)
         self.init(file.rows, file.problems)
-      case .webhooks(let preset):
-        let recorded = try options.file.reading { RecordedWebhooks(preset, now: unixMilliseconds(), read: $0) }
+      case .webhooks(let reader):
+        let recorded = try options.file.reading { RecordedWebhooks(reader, now: unixMilliseconds(), read: $0) }
         if recorded.rows.isEmpty, recorded.ignored > 0 {
           complain("none of \(recorded.ignored) bodies says something about a purchase; is --from right?")
         }

@@ -1,3 +1,4 @@
+import Domain
 import Import
 
 /// The arguments of `countersign shadow compare`, by value.
@@ -10,15 +11,16 @@ struct ShadowOptions {
   /// The other system's view.
   enum Source {
     /// An export.
-    case export(ImportPreset)
+    case export(ExportColumns)
     /// Recorded webhook bodies.
-    case webhooks(WebhookPreset)
+    case webhooks(any RecordedBodyReader)
 
     /// Reads a name of ``names``.
     init?(_ name: String) {
-      if let preset = WebhookPreset(rawValue: name) {
-        self = .webhooks(preset)
-      } else if let preset = ImportPreset(rawValue: name), ImportPreset.others.contains(preset) {
+      let presets = ImportPresets.ofBuild
+      if let reader = presets.bodies.first(where: { $0.name == name }) {
+        self = .webhooks(reader)
+      } else if let preset = presets.others.first(where: { $0.name.rawValue == name }) {
         self = .export(preset)
       } else {
         return nil
@@ -26,7 +28,7 @@ struct ShadowOptions {
     }
 
     /// All names.
-    static let names = ImportPreset.others.map(\.rawValue) + WebhookPreset.allCases.map(\.rawValue)
+    static let names = ImportPresets.ofBuild.others.map(\.name.rawValue) + ImportPresets.ofBuild.bodies.map(\.name)
   }
 
   var file = VendorFileOptions()

@@ -1,9 +1,9 @@
 import Formats
 
-/// A time as exports write it.
-enum ImportTime {
+/// A time as other systems write it.
+public enum ImportTime {
   /// Reads `2026-11-28T12:00:00Z`, `2026-11-28 12:00:00` (UTC), `2026-11-28`, or milliseconds since 1970.
-  static func milliseconds(_ text: String) -> Int64? {
+  public static func milliseconds(_ text: String) -> Int64? {
     if let number = Int64(text) { return number.isTime ? number : nil }
     if let time = Formats.milliseconds(rfc3339: text) { return time }
     let bytes = Array(text.utf8)

@@ -1,7 +1,6 @@
-import Domain
 import Testing
 
-@testable import Import
+@testable import Domain
 
 /// The steps of an import over HTTP, in every state.
 struct UploadedImportTests {

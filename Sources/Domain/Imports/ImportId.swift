@@ -1,5 +1,4 @@
 import Crypto
-public import Domain
 
 /// The id of an ``UploadedImport``: `imp_` and 32 hexadecimal digits in lower case.
 public struct ImportId: Identifier {

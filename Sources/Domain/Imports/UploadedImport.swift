@@ -21,7 +21,8 @@ public struct UploadedImport: Sendable, Equatable {
 
   /// What the publisher wants.
   public struct Wish: Sendable, Equatable {
-    public var preset: ImportPreset
+    /// Whose columns the file has.
+    public var preset: ImportPresetName
     /// The part of Apple's budget that it may use, in thousandths.
     public var sharePerMille: Int32
     /// Whether subscribers are told.
@@ -33,7 +34,7 @@ public struct UploadedImport: Sendable, Equatable {
 
     /// Creates a wish.
     public init(
-      preset: ImportPreset, sharePerMille: Int32 = 300, tells: Bool = false, skipsProblems: Bool = false,
+      preset: ImportPresetName, sharePerMille: Int32 = 300, tells: Bool = false, skipsProblems: Bool = false,
       round: Int32 = 1
     ) {
       (self.preset, self.sharePerMille, self.tells) = (preset, sharePerMille, tells)
