@@ -1,6 +1,7 @@
 import EventLoop
 import Fleets
 import HTTP
+import Ledger
 import ServerSupport
 import TestSupport
 import Testing
@@ -71,6 +72,46 @@ struct LimitFleetTests {
     } refused: { answer in
       #expect(String(decoding: answer.body, as: UTF8.self).contains(one.code))
       #expect(Int(answer.header("retry-after") ?? "").map { $0 >= 1 } == true)
+    }
+  }
+
+  @Test func `two gateways create only one more endpoint of a publisher that lacks one`() async throws {
+    try await RunningFleet.with(["gateway-1", "gateway-2"]) { fleet in
+      let api = WebhookAPIClient(fleet: fleet)
+      let first = try await api.create(#""url":"https://example.com/0""#)
+      try await fleet.execute(
+        """
+        INSERT INTO webhook_endpoints SELECT publisher_id, 'ep_' || number, revision, url, name, topics, format,
+          signature, secrets, retry, payment_method_id, max_concurrency, max_per_second, accepts_self_signed, source,
+          put_key, created_at, updated_at
+        FROM webhook_endpoints, generate_series(1, \(WebhookEndpointStore.limit - 2)) AS number
+        """)
+      let gateways = ["gateway-1", "gateway-2"]
+      let sent = gateways.map { gateway in
+        Task { @LoopActor in
+          try await api.send("POST", "webhook_endpoints", #"{"url":"https://example.com/last"}"#, gateway: gateway)
+        }
+      }
+      var answers: [WebhookAPIClient.Answer] = []
+      for one in sent { answers.append(try await one.value) }
+      #expect(answers.map(\.status).sorted() == [201, 409])
+      for gateway in gateways {
+        let list = #"[{"url":"https://example.com/listed"}]"#
+        answers.append(
+          try await api.send("PUT", "webhook_subscriptions/inappPurchaseSyncResult", list, gateway: gateway))
+      }
+      let refused = answers.filter { $0.status == 409 }
+      #expect(refused.count == 3)
+      for answer in refused {
+        #expect(answer.text("code") == "LIM0017" && answer.headers.header("retry-after") == nil, "\(answer.body)")
+      }
+      var counted = 0.0
+      for gateway in gateways {
+        counted += try await fleet.metric(gateway, #"countersign_limited_total{limit="webhook_endpoints"}"#)
+      }
+      #expect(counted == 3)
+      #expect(try await api.send("DELETE", "webhook_endpoints/\(first.id)", gateway: "gateway-2").status == 204)
+      _ = try await api.create(#""url":"https://example.com/more""#)
     }
   }
 
