@@ -6,7 +6,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// The reads of doors, at two gateways at once: together they accept no more than one would.
+/// The reads of doors, at two gateways at once: together they accept as many as one would, and no more.
 @Suite(
   .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))

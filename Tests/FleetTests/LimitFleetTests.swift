@@ -1,11 +1,12 @@
 import EventLoop
 import Fleets
 import HTTP
+import Ledger
 import ServerSupport
 import TestSupport
 import Testing
 
-/// Each limit at two gateways at once: together they accept no more than one would.
+/// Each limit at two gateways at once: together they accept as many as one would, and no more.
 @Suite(
   .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
@@ -18,13 +19,15 @@ struct LimitFleetTests {
     let code: String
     /// The key of `gateway.limits` as the end of a variable, with the value 1.
     let key: String
-    /// What is accepted at once at most, and so much more in a second.
+    /// What both together accept at once, and so much more in a second.
     let atOnce: Int
     let perSecond: Double
     let isByCustomer: Bool
     var isRead = false
     var isReplay = false
     var isWrite = false
+    /// How many of those that come at once the start of the fleet may have used.
+    var usedByStart: Int { isWrite ? 1 : 0 }
 
     var description: String { limit }
 
@@ -43,7 +46,7 @@ struct LimitFleetTests {
       limit: "customer_open", code: "LIM0003", key: "OPEN_PER_CUSTOMER", atOnce: 1, perSecond: 0, isByCustomer: true),
     Case(
       limit: "publisher_open", code: "LIM0004", key: "OPEN_PER_PUBLISHER", atOnce: 1, perSecond: 0, isByCustomer: false),
-    // A gateway counts a tenth by itself: one read in ten seconds, for each of the two.
+    // A gateway counts a tenth by itself: one request in ten seconds, for each of the two.
     Case(
       limit: "publisher_reads", code: "LIM0005", key: "READS_PER_SECOND", atOnce: 3, perSecond: 1.2,
       isByCustomer: false, isRead: true),
@@ -60,7 +63,8 @@ struct LimitFleetTests {
 
   @Test(arguments: cases)
   func `two gateways share a limit`(one: Case) async throws {
-    let limit = SharedLimit(label: one.limit, key: one.key, atOnce: one.atOnce, perSecond: one.perSecond)
+    let limit = SharedLimit(
+      label: one.limit, key: one.key, atOnce: one.atOnce, perSecond: one.perSecond, usedByStart: one.usedByStart)
     try await limit.meet { number, fleet, gateway in
       try await send(one, number, fleet, gateway)
     } accepted: { answer in
@@ -68,6 +72,46 @@ struct LimitFleetTests {
     } refused: { answer in
       #expect(String(decoding: answer.body, as: UTF8.self).contains(one.code))
       #expect(Int(answer.header("retry-after") ?? "").map { $0 >= 1 } == true)
+    }
+  }
+
+  @Test func `two gateways create only one more endpoint of a publisher that lacks one`() async throws {
+    try await RunningFleet.with(["gateway-1", "gateway-2"]) { fleet in
+      let api = WebhookAPIClient(fleet: fleet)
+      let first = try await api.create(#""url":"https://example.com/0""#)
+      try await fleet.execute(
+        """
+        INSERT INTO webhook_endpoints SELECT publisher_id, 'ep_' || number, revision, url, name, topics, format,
+          signature, secrets, retry, payment_method_id, max_concurrency, max_per_second, accepts_self_signed, source,
+          put_key, created_at, updated_at
+        FROM webhook_endpoints, generate_series(1, \(WebhookEndpointStore.limit - 2)) AS number
+        """)
+      let gateways = ["gateway-1", "gateway-2"]
+      let sent = gateways.map { gateway in
+        Task { @LoopActor in
+          try await api.send("POST", "webhook_endpoints", #"{"url":"https://example.com/last"}"#, gateway: gateway)
+        }
+      }
+      var answers: [WebhookAPIClient.Answer] = []
+      for one in sent { answers.append(try await one.value) }
+      #expect(answers.map(\.status).sorted() == [201, 409])
+      for gateway in gateways {
+        let list = #"[{"url":"https://example.com/listed"}]"#
+        answers.append(
+          try await api.send("PUT", "webhook_subscriptions/inappPurchaseSyncResult", list, gateway: gateway))
+      }
+      let refused = answers.filter { $0.status == 409 }
+      #expect(refused.count == 3)
+      for answer in refused {
+        #expect(answer.text("code") == "LIM0017" && answer.headers.header("retry-after") == nil, "\(answer.body)")
+      }
+      var counted = 0.0
+      for gateway in gateways {
+        counted += try await fleet.metric(gateway, #"countersign_limited_total{limit="webhook_endpoints"}"#)
+      }
+      #expect(counted == 3)
+      #expect(try await api.send("DELETE", "webhook_endpoints/\(first.id)", gateway: "gateway-2").status == 204)
+      _ = try await api.create(#""url":"https://example.com/more""#)
     }
   }
 

@@ -61,12 +61,22 @@ struct ProblemTests {
       (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
       (.missingCredential, 401, "AUTH0001"), (.invalidCredential(""), 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
       (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),
-      (.tooManyRequests("", retryAfter: 1), 429, "REQ0429"),
+      (.tooManyRequests("", retryAfter: 1), 429, "REQ0429"), (.tooManyEndpoints(7), 409, "LIM0017"),
     ]
     for (problem, status, code) in problems {
       #expect(problem.response.status == status)
       #expect(problem.code == code)
     }
+  }
+
+  @Test func `each limit has a code of its own, and only what time makes free says when to come again`() {
+    let codes = Limit.allCases.map { Problem.limited($0, .zero).code }
+    // A publisher's share of the calls for orders is a part of the limit for all.
+    #expect(Set(codes).count == Limit.allCases.count - 1)
+    #expect(Problem.limited(.publisherOpen, .milliseconds(1001)).retryAfter == 2)
+    let full = Problem.tooManyEndpoints(7)
+    #expect(full.retryAfter == nil && full.code == Problem.limited(.webhookEndpoints, .zero).code)
+    #expect(full.detail?.contains("7 endpoints") == true)
   }
 
   @Test func whatOnlyANewerProcessReadsIsUnavailableAndNoErrorOfOurs() {

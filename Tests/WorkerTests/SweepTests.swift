@@ -80,16 +80,21 @@ struct SweepTests {
     #expect(trace.published.map(\.body) == [job("a").job.encoded])
   }
 
-  @Test func `a sweep that meets its limit goes on as soon as the workers have nearly emptied the queue`() async {
+  @Test func `a sweep that meets its limit goes on before the workers have emptied the queue`() async {
     let many = DueJobs(jobs: (0..<Sweep.mostAtOnce).map { job(SynchronizationId("s\($0)")) })
-    #expect(await sweep(.success(many)).run() == Sweep.Look(count: Sweep.mostAtOnce, goesOn: true))
-    // The jobs that wait are its own.
-    let own = sweep(.success(many), waiting: .success(Sweep.low - 1))
-    #expect(await own.run(isFilling: true) == Sweep.Look(count: Sweep.mostAtOnce, goesOn: true))
-    #expect(trace.overdue == [.zero, .zero])
+    #expect(await sweep(.success(many)).run() == Sweep.Look(count: Sweep.mostAtOnce, pause: .zero))
+    // The jobs that wait are its own. It pauses as soon as there are enough of them.
+    for (waiting, pause) in [
+      (1, .zero), (Sweep.low - Sweep.mostAtOnce - 1, .zero), (Sweep.low - Sweep.mostAtOnce, Sweep.pause),
+      (Sweep.low - 1, Sweep.pause),
+    ] as [(Int, Duration)] {
+      let own = sweep(.success(many), waiting: .success(waiting))
+      #expect(await own.run(isFilling: true) == Sweep.Look(count: Sweep.mostAtOnce, pause: pause), "\(waiting)")
+    }
+    #expect(trace.overdue == Array(repeating: .zero, count: 5))
     let full = sweep(.success(many), waiting: .success(Sweep.low))
-    #expect(await full.run(isFilling: true) == Sweep.Look(goesOn: true))
-    #expect(trace.overdue.count == 2)
+    #expect(await full.run(isFilling: true) == Sweep.Look(pause: Sweep.pause))
+    #expect(trace.overdue.count == 5)
     #expect(await sweep(.success(DueJobs(jobs: [job("a")]))).run(isFilling: true) == Sweep.Look(count: 1))
   }
 
@@ -108,7 +113,7 @@ struct SweepTests {
   @Test func `jobs that cannot be read do not end the filling`() async {
     var many = DueJobs(jobs: (1..<Sweep.mostAtOnce).map { job(SynchronizationId("s\($0)")) })
     many.unreadable = 1
-    #expect(await sweep(.success(many)).run().goesOn)
+    #expect(await sweep(.success(many)).run().pause == Duration.zero)
   }
 
   @Test func `jobs that a person hurries are no repair`() async {

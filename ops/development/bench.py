@@ -28,6 +28,9 @@ BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
     "worker": (
         benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
+    "customers": (
+        benchmarks.customers, "the same for 5,000 customers, 1,024 at a time, with an Apple that takes 200 ms", 20_000,
+        (16, 80)),
     "ledger": (ledger, "commits, bytes and reads of the ledger, next to the same without Apple and HTTP", 20_000,
                (20, 100)),
     "tls": (tls, "whole synchronizations over TLS to RabbitMQ and Redis, next to the same without TLS", 20_000,

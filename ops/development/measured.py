@@ -284,7 +284,10 @@ class Measured:
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
             others = {name: (now - others[name]) / left * 1e6 for name, now in self.others().items()}
-            figures = {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
+            # Counted over all jobs: a job's events are told before it counts.
+            events = self.sum(names, "countersign_events_published_total") / (done + left)
+            figures = {"jobs": left, "events": events, "perSecond": left / seconds,
+                       "processorMicroseconds": used / left * 1e6,
                        "residentMiB": max(resident_mib(worker.pid) for worker in workers),
                        "calls": self.sum(names, "countersign_apple_call_duration_seconds_count") / (done + left)}
             return others | self.ledger.written_since(ledger, left) | figures | most

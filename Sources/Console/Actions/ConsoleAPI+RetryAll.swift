@@ -32,10 +32,8 @@ extension ConsoleAPI {
     do {
       try await OperatorAudit(postgres, name: reader.view.person.name)
         .note("jobs.retried", "jobs", of: found.jobs.map(\.job.publisherId), filter: filter.json)
-      var hurried = 0
-      for start in stride(from: 0, to: found.jobs.count, by: Self.atOnce) {
-        hurried += try await open.hurry(Array(found.jobs[start..<min(start + Self.atOnce, found.jobs.count)]))
-      }
+      // All in one call: publishers take turns among all of them.
+      let hurried = try await open.hurry(found.jobs)
       context.log.info(
         "synchronizations retried at the console",
         ["cause": .string(form.cause.rawValue), "synchronizations": .int(Int64(hurried))])
@@ -46,9 +44,6 @@ extension ConsoleAPI {
       return ConsoleAnswer.page(503, preview.html)
     }
   }
-
-  /// While Redis runs a script, all others wait.
-  private static let atOnce = 500
 
   /// Those that are meant, and whether there may be more.
   private func waiting(

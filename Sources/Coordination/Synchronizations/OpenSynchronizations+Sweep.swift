@@ -81,7 +81,7 @@ extension RedisScript {
         -- The number counts when its message arrives: until then an earlier message is the only one.
         local run = math.max(tonumber(state[4] or 0), tonumber(state[5] or 0)) + 1
         redis.call('HSET', prefix .. member, 'sweeps', run)
-        jobs[#jobs + 1] = {state[2], run, due[index + 1] == '1' and 1 or 0}
+        jobs[#jobs + 1] = {state[2], run, tonumber(due[index + 1]) <= \(HurriedTurns.last) and 1 or 0}
       end
     end
     return {jobs, newerCount}

@@ -64,17 +64,19 @@ extension OpenSynchronizations {
     try await hurry(jobs.map(\.name))
   }
 
-  /// Lets the next sweep enqueue jobs that are retrying, however many there are.
+  /// Lets the next sweep enqueue jobs that are retrying, however many there are. Publishers take turns.
   ///
   /// - Returns: how many were still retrying.
   public func hurry(_ names: [OpenJob.Name]) async throws -> Int {
-    var hurried = 0
+    var (hurried, turns) = (0, HurriedTurns())
     for start in stride(from: 0, to: names.count, by: Self.hurriedAtOnce) {
       let some = names[start..<min(start + Self.hurriedAtOnce, names.count)]
       let reply = try await redis.run(
         .hurry, keys: [:], moreKeys: some.map { keys.open($0.lane) },
         arguments: ["prefix": keys.synchronizationPrefix],
-        moreArguments: some.map { keys.member($0.publisherId, $0.synchronizationId) })
+        moreArguments: some.flatMap {
+          [keys.member($0.publisherId, $0.synchronizationId), String(turns.next(of: $0.publisherId))]
+        })
       guard let count = reply.integer else { throw RedisError.unexpected(reply, "hurry") }
       hurried += Int(clamping: count)
     }
@@ -106,14 +108,15 @@ extension RedisScript {
     return rows
     """)
 
-  /// A due time of 1970 says that a person asked: `sweep` knows it by that.
+  /// A due time of 1970 says that a person asked: `sweep` knows it by that (``HurriedTurns``).
   fileprivate static let hurry = RedisScript(
     "hurry", keys: [], moreKeys: "firstOpen", arguments: ["prefix"], moreArguments: "firstMember",
     """
     local count = 0
-    for index = firstMember, #ARGV do
-      if redis.call('HGET', prefix .. ARGV[index], 'status') == 'retrying' then
-        redis.call('ZADD', KEYS[firstOpen + index - firstMember], 'XX', 1, ARGV[index])
+    for number = 0, (#ARGV - firstMember - 1) / 2 do
+      local member, turn = ARGV[firstMember + 2 * number], ARGV[firstMember + 2 * number + 1]
+      if redis.call('HGET', prefix .. member, 'status') == 'retrying' then
+        redis.call('ZADD', KEYS[firstOpen + number], 'XX', turn, member)
         count = count + 1
       end
     end

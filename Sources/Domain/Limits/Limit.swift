@@ -15,6 +15,7 @@ public enum Limit: String, Sendable, CaseIterable {
   case customerGrants = "customer_grants"
   case publisherGrants = "publisher_grants"
   case sandboxAccess = "sandbox_access"
+  case webhookEndpoints = "webhook_endpoints"
   case orderLookups = "order_lookups"
   case orderShare = "order_share"
 

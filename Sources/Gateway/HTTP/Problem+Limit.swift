@@ -10,6 +10,15 @@ extension Problem {
     return Problem(429, code, "Too many requests", detail: detail, retryAfter: Int(clamping: max(1, seconds)))
   }
 
+  /// A new endpoint of a publisher that has all it may have. No time makes room, so there is no `Retry-After`.
+  ///
+  /// - Parameter most: how many it may have.
+  static func tooManyEndpoints(_ most: Int) -> Problem {
+    Problem(
+      409, words(of: .webhookEndpoints).code, "Too many endpoints",
+      detail: "The publisher has \(most) endpoints, or would have more than that. Delete some of them first.")
+  }
+
   private static func words(of limit: Limit) -> (code: String, detail: String) {
     switch limit {
     case .publisherRate:
@@ -33,6 +42,7 @@ extension Problem {
       ("LIM0010", "The publisher has given gateway.limits.grantsPerDay grants today; the day begins at 00:00 UTC.")
     case .sandboxAccess:
       ("LIM0014", "The publisher has as many customers with sandbox access by hand as it may have.")
+    case .webhookEndpoints: ("LIM0017", "The publisher has as many webhook endpoints as it may have.")
     case .orderLookups:
       ("LIM0011", "The calls that Apple allows for the order ids of the app are used up for now.")
     case .orderShare:

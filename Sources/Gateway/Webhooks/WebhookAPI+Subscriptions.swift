@@ -17,7 +17,7 @@ extension WebhookAPI {
       newId: { () throws(Problem) in try newId() },
       newKey: { () throws(Problem) in try newKey(.cleeng) })
     let replacement = try await context.asking { try await store.replace(publisher.id, topic: topic, with: list) }
-    guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }
+    guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany() }
     await forget(removed)
     context.log.info(
       "subscriptions replaced",

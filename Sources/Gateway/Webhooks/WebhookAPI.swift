@@ -29,7 +29,7 @@ struct WebhookAPI {
       try jsonBody(call.request), id: try newId(), address, context.doors,
       newKey: { format throws(Problem) in try newKey(format) })
     guard case .created(let endpoint) = try await context.asking({ try await store.create(publisher.id, new) }) else {
-      throw tooMany
+      throw tooMany()
     }
     context.log.info("endpoint created", fields(endpoint.id))
     var answer = EndpointAnswer(endpoint, EndpointHealth(), now: context.now())
@@ -135,8 +135,10 @@ struct WebhookAPI {
     answer.secret = WebhookSecret.text(key, endpoint.format)
   }
 
-  var tooMany: Problem {
-    .conflict("The publisher has \(WebhookEndpointStore.limit) endpoints, which is the most.")
+  /// Counts a request for whose endpoints the publisher has no room.
+  func tooMany() -> Problem {
+    metrics.limited(.webhookEndpoints, publisher.id)
+    return .tooManyEndpoints(WebhookEndpointStore.limit)
   }
 
   var address: WebhookAddress { context.settings.notifier.webhookAddress }

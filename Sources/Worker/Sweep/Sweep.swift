@@ -13,7 +13,7 @@ import Observability
 /// the other finds the synchronization finalized.
 ///
 /// After a wipe of the broker a million may be due. The sweep then goes on at the pace of the workers: it fills the
-/// queue again whenever they have nearly emptied it.
+/// queue again before they have emptied it.
 ///
 /// Each lane has a sweep of its own: a long queue of jobs in bulk keeps nobody else's job from coming back.
 @LoopActor
@@ -24,8 +24,8 @@ struct Sweep {
     var count = 0
     /// How many more it has enqueued because a person asked for it.
     var hurried = 0
-    /// Whether there is more to do: it met its limit, or waits for the workers.
-    var goesOn = false
+    /// How long to wait before the next look, if there is more to do: it met its limit, or waits for the workers.
+    var pause: Duration?
   }
 
   /// Takes the jobs out of Redis' list that have been due for this long: ``mostAtOnce`` at most.
@@ -43,6 +43,9 @@ struct Sweep {
   nonisolated static let mostAtOnce = 500
   /// While the sweep fills the queue, it goes on when fewer jobs wait than these.
   nonisolated static let low = 1000
+  /// The pause between two looks while enough jobs wait. Workers take fewer than ``low`` meanwhile, up to 20,000 a
+  /// second. While fewer jobs wait, there is no pause.
+  nonisolated static let pause = Duration.milliseconds(50)
   /// While jobs in bulk wait in the queue, a synchronization is left there for so long: an import may take hours.
   nonisolated static let patienceInBulk = Duration.seconds(86_400)
   /// While it fills the queue, a look names so many jobs in the log.
@@ -54,12 +57,15 @@ struct Sweep {
   func run(isFilling: Bool = false) async -> Look {
     do {
       let waiting = try await waiting()
-      if isFilling, waiting >= Self.low { return Look(goesOn: true) }
+      if isFilling, waiting >= Self.low { return Look(pause: Self.pause) }
       let due = try await dueJobs(waiting > 0 && !isFilling ? patience : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
       var look = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
-      look.goesOn = look.count + look.hurried > 0 && due.count >= Self.mostAtOnce
+      let enqueued = look.count + look.hurried
+      if enqueued > 0, due.count >= Self.mostAtOnce {
+        look.pause = waiting + enqueued < Self.low ? .zero : Self.pause
+      }
       return look
     } catch {
       log.warning("sweep failed", ["cause": .failure(error)])

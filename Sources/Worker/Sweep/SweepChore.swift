@@ -20,10 +20,10 @@ extension Sweep {
       takeOverdue: {
         try await WaitingSynchronizations(ledger.postgres).takeOverdue(by: after, limit: 500, doors: doors)
       }, publish: { try await publisher.publish($0) }, topology: topology, log: log)
-    let filling = JobLane.allCases.map { _ in Filling() }
+    let filling = Filling()
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
-      for (lane, filling) in zip(JobLane.allCases, filling) {
+      for lane in JobLane.allCases {
         let sweep = Sweep(
           dueJobs: {
             try await open.dueJobs(lane, limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
@@ -33,32 +33,32 @@ extension Sweep {
             if jobs > 0 { jobsWait(lane) }
             return jobs
           }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, lane: lane, log: log)
-        let found = await sweep.run(isFilling: filling.isOn)
+        let found = await sweep.run(isFilling: filling.pauses[lane] != nil)
         metrics.swept.add(Double(found.count))
         metrics.hurried.add(Double(found.hurried))
-        filling.goesOn(found.goesOn)
+        filling.pauses[lane] = found.pause
       }
       if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
+      filling.goOn()
     }
     let redis = parts.redis
     let chore = Chore(
       every: settings.sweepInterval, .dropped, isReady: { redis.isReady && publisher.isReady }, look: look)
-    for filling in filling { filling.chore = chore }
+    filling.chore = chore
     return chore
   }
 
-  /// Whether the sweep fills the queue of a lane, look by look.
+  /// The lanes whose queues the sweep fills, look by look.
   @LoopActor
   private final class Filling {
     weak var chore: Chore?
-    private(set) var isOn = false
+    /// How long each of them waits for its next look.
+    var pauses: [JobLane: Duration] = [:]
 
-    /// The pause between two looks: workers run a thousand jobs meanwhile.
-    private static let pause = Duration.milliseconds(200)
-
-    func goesOn(_ isOn: Bool) {
-      self.isOn = isOn
-      if isOn { chore?.look(after: Self.pause) }
+    /// Lets the next look come in time. A look that ends must ask: a timer that fires during a look asks in vain.
+    func goOn() {
+      guard let pause = pauses.values.min() else { return }
+      if pause > .zero { chore?.look(after: pause) } else { chore?.lookNow() }
     }
   }
 }

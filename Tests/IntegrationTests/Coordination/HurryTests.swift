@@ -15,8 +15,8 @@ import Testing
 struct HurryTests {
   private let hour = CoordinationOnRedis.hour
 
-  private func job(_ id: String = "s", transaction: TransactionId = "100") -> Job {
-    CoordinationOnRedis.job(SynchronizationId(id), transaction: transaction)
+  private func job(_ id: String = "s", transaction: TransactionId = "100", publisher: Int64 = 1) -> Job {
+    CoordinationOnRedis.job(SynchronizationId(id), transaction: transaction, publisher: publisher)
   }
 
   /// Lets a run of a job fail, so that the job waits for an hour.
@@ -82,6 +82,27 @@ struct HurryTests {
       try await fail(test, job(), run: 1)
       try await fail(test, job(), run: 2)
       #expect(try await test.leases.take(job(), for: hour, sweepAfter: hour, run: 1) == .superseded)
+    }
+  }
+
+  @Test func `publishers take turns, however many jobs each of them has`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      // More than one script hurries at once.
+      for number in 0..<510 { try await fail(test, job("a\(number)", transaction: TransactionId("1\(number)"))) }
+      for number in 0..<3 {
+        try await fail(test, job("b\(number)", transaction: TransactionId("2\(number)"), publisher: 20))
+      }
+      try await fail(test, job("c", publisher: 3))
+      var waiting: Set<OpenJob.Name> = []
+      try await test.open.forEachPage(doors: DoorCatalog()) { waiting.formUnion($0.map(\.name)) }
+      #expect(try await test.open.hurry(waiting.sorted { $0.publisherId < $1.publisherId }) == 514)
+      let found = try await due(test)
+      #expect(found.map(\.job.publisherId) == [1, 20, 3, 1, 20, 1, 20, 1, 1, 1])
+      #expect(found.allSatisfy { $0.isHurried })
+      // Another person's jobs do not wait for the rest of these.
+      try await fail(test, job("later", publisher: 4))
+      #expect(try await test.open.hurry([OpenJob.Name(lane: .usual, publisherId: 4, synchronizationId: "later")]) == 1)
+      #expect(try await due(test).map(\.job.publisherId).first == 4)
     }
   }
 

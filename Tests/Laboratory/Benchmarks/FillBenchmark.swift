@@ -11,6 +11,8 @@ struct FillBenchmark {
   let backend: Backend
   /// The number of the registration of each subscription, from 1.
   var round = 1
+  /// How many customers share the jobs; 0 if each job has its own.
+  var customers = 0
   /// When a sweep may take the job for lost; usually after the benchmark.
   var sweepAfter = Backend.sweepAfter
 
@@ -30,7 +32,7 @@ struct FillBenchmark {
             let number = next
             next += 1
             let due = try await start.due(number - first, perSecond: perSecond)
-            try await register(Backend.job(number, round: round))
+            try await register(Backend.job(number, round: round, customers: customers))
             times.append((ContinuousClock.now - due).inSeconds * 1000)
           }
         } catch {

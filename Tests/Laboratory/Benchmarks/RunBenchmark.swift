@@ -51,7 +51,7 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     case "strangers": result = try StrangersBenchmark().run()
     case "fill":
       result = try await FillBenchmark(
-        backend: backend(), round: count("--round", 1),
+        backend: backend(), round: count("--round", 1), customers: count("--customers", 0),
         sweepAfter: .seconds(count("--sweep-after", Backend.sweepAfter / .seconds(1)))
       ).run(
         count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),

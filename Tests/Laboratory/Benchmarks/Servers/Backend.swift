@@ -99,14 +99,17 @@ final class Backend {
       }, handler: handler)
   }
 
-  /// The job of a number: each number has its own active subscription and its own customer, because a commit locks its
-  /// customers.
+  /// The job of a number: each number has its own active subscription. It usually has its own customer, too, because a
+  /// commit locks its customers.
   ///
-  /// - Parameter round: the number of the registration of this subscription, from 1.
-  static func job(_ number: Int, round: Int = 1) -> Job {
+  /// - Parameters:
+  ///   - round: the number of the registration of this subscription, from 1.
+  ///   - customers: how many customers share the jobs; 0 if each job has its own.
+  static func job(_ number: Int, round: Int = 1, customers: Int = 0) -> Job {
     Job(
       synchronizationId: round == 1 ? "bench-\(number)" : "bench-\(number)-\(round)", publisherId: publisher,
-      customerId: CustomerId(customer(number)), transactionId: TransactionId("100\(10_000_000_000 + number)"),
+      customerId: CustomerId(customer(customers > 0 ? number % customers : number)),
+      transactionId: TransactionId("100\(10_000_000_000 + number)"),
       registeredAt: unixMilliseconds())
   }
 
