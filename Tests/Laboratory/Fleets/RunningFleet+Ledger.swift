@@ -34,7 +34,13 @@ extension RunningFleet {
   }
 
   /// Deletes the fleet's database. If the server is away, it keeps it until somebody deletes the server's data.
-  func dropLedger() async { try? await TestServers.current!.dropDatabase(database) }
+  ///
+  /// With a standby, it keeps it, too: the test may have killed the primary for ever, and whoever uses a standby
+  /// deletes the data of both servers (`forgetStandby`).
+  func dropLedger() async {
+    guard !hasStandby else { return }
+    try? await TestServers.current!.dropDatabase(database)
+  }
 
   /// The hosts of the ledger; `nil` for its server alone.
   var ledgerPorts: [Int]? { hasStandby ? [TestServers.current!.postgres, TestServers.current!.standby] : nil }
