@@ -87,12 +87,12 @@ extension Scenario {
       expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       await chaos.fleet.kill(Chaos.workers)
-      let offsets = ["worker-1": "600", "worker-2": "-600"]
+      let offsets = [("worker-1", "600"), ("worker-2", "-600")]
       for (name, offset) in offsets {
         chaos.injected("\(name) \(offset) s")
         try chaos.fleet.start(name, with: ["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS": offset])
       }
-      for name in offsets.keys { try await chaos.fleet.ready(name) }
+      for (name, _) in offsets { try await chaos.fleet.ready(name) }
       // By the slow clock, Apple's pauses would last ten minutes more; by the fast one they would be over.
       repeat {
         try await chaos.pause(0.2...0.8)

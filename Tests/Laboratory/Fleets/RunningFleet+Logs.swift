@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTP
 import TestSupport
 
 /// What the roles tell about themselves: their logs and metrics.
