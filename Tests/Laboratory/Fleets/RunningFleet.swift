@@ -8,6 +8,7 @@ import HTTP
 import HTTPClient
 import HTTPServer
 public import Messaging
+import Postgres
 public import Simulator
 public import TestSupport
 
@@ -83,6 +84,8 @@ public final class RunningFleet {
   private let overrides: [String: String]
   /// The executable of the roles that start from now on. A test of an upgrade changes it.
   public var executable: String
+  /// The connection of what tests read in the ledger.
+  var ledgerReader: PostgresClient?
   let hasStandby: Bool
   let hasDoors: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
@@ -204,6 +207,7 @@ public final class RunningFleet {
     client.close()
     freshClient.close()
     await deleteQueues()
+    await closeLedgerReader()
     await dropLedger()
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
     if let late { throw late }
