@@ -7,15 +7,15 @@ import JSON
 struct StoreRenderer {
   private let pki: SimulatorPKI
   private let encoder = JSONEncoder()
-  /// 10 MB of JSON with the right key and a value that no client should read to its end.
-  private let oversized: [UInt8]
+  /// 10 MB of JSON with the right key and a value that no client should read to its end. It is made when it is asked
+  /// for: that takes a debug build a while.
+  private static let oversized =
+    Array("{\"signedTransactionInfo\":\"".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 10_000_000)
+    + Array("\"}".utf8)
 
   init(_ pki: SimulatorPKI) {
     self.pki = pki
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    oversized =
-      Array("{\"signedTransactionInfo\":\"".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 10_000_000)
-      + Array("\"}".utf8)
   }
 
   /// Returns the body of a signed answer.
@@ -58,7 +58,7 @@ struct StoreRenderer {
       return response
     case .unauthorized: return Self.unauthorized
     case .garbage: return Self.json(Array("<html><body>It works!</body></html>".utf8))
-    case .oversized: return Self.json(oversized)
+    case .oversized: return Self.json(Self.oversized)
     }
   }
 

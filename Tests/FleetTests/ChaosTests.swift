@@ -27,7 +27,9 @@ struct ChaosTests {
   func `every promise holds`(scenario name: String) async throws {
     let scenario = try #require(Scenario.all.first { $0.name == name })
     let seed = UInt64.random(in: 1...999_999)
+    let start = ContinuousClock.now
     let row = await Row(scenario, .quick, seed: seed)
+    OwnTime.tell("row \(name)", since: start)
     #expect(row.holds, "repeat with ops/chaos --quick --seed \(seed) \(name): \(row.problems)")
   }
 }

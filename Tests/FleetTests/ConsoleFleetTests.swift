@@ -55,7 +55,7 @@ struct ConsoleFleetTests {
       #expect(!String(decoding: live.body, as: UTF8.self).contains("<script"))
       // A process that stops says so; one that dies falls silent.
       await fleet.kill("notifier-1")
-      try await eventually("it is silent", within: .seconds(90)) {
+      try await eventually("it is silent") {
         let page = try await op.get("/fleet").text
         return page.contains("silent for") && page.contains("CountersignRoleDown")
       }

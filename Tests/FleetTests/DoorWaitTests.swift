@@ -1,5 +1,6 @@
 import EventLoop
 import Fleets
+import Glibc
 import JSON
 import ServerSupport
 import Simulator
@@ -14,7 +15,7 @@ import Testing
 struct DoorWaitTests {
   private let waiting = "countersign_door_requests_waiting"
 
-  /// Begins a validation that waits, because no worker runs.
+  /// Begins a validation that waits, because no worker takes its job.
   private func begun(
     _ client: IapticClient, _ transaction: String
   ) async throws -> Task<IapticClient.Answer, any Error> {
@@ -54,14 +55,16 @@ struct DoorWaitTests {
   }
 
   @Test func `the ledger answers when the worker's reply gets lost`() async throws {
-    let overrides = ["COUNTERSIGN_GATEWAY_DOORS_IAPTIC_WAIT_SECONDS": "20"]
-    try await RunningFleet.with(["gateway-1"], overrides: overrides, throughProxies: true) { fleet in
+    // The door looks into the ledger when this time is over. A worker that is only stopped has ended the job by then.
+    let overrides = ["COUNTERSIGN_GATEWAY_DOORS_IAPTIC_WAIT_SECONDS": "6"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides, throughProxies: true) { fleet in
+      let worker = try #require(fleet.roles["worker-1"]).process
+      worker.send(SIGSTOP)
       let validation = try await begun(IapticClient(fleet: fleet), "1000000000952")
       // The job is in its queue. From now on nothing comes from the broker to the gateway.
       let broker = try #require(fleet.network)[FleetNetwork.Link("gateway-1", "rabbitmq")]
       broker.mode = .stalled
-      try fleet.start("worker-1")
-      try await fleet.ready("worker-1")
+      worker.send(SIGCONT)
       try await fleet.events.wait(for: 1)
       let answer = try await validation.value
       #expect(broker.mode == .stalled)

@@ -9,6 +9,10 @@ import TestSupport
 @LoopActor
 struct PlayFabClient {
   let fleet: RunningFleet
+  /// The customer who sends, unless a request says otherwise.
+  var customer: Int64 = 7
+  /// Somebody else.
+  var other: Int64 = 8
 
   /// Publishers beside the configured one, each with one difference.
   nonisolated static let closed: Int64 = 1004
@@ -51,29 +55,33 @@ struct PlayFabClient {
   // MARK: Requests
 
   func restore(
-    _ receipt: String, version: String? = nil, customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher
+    _ receipt: String, version: String? = nil, customer: Int64? = nil, publisher: Int64 = RunningFleet.publisher
   ) async throws -> Answer {
     let more = version.map { #","CatalogVersion":"\#($0)""# } ?? ""
     return try await send(
       "RestoreIOSPurchases", #"{"ReceiptData":"\#(receipt)"\#(more),"CustomTags":{"build":"7"}}"#,
-      ticket: jwt(customer: customer, publisher: publisher))
+      ticket: jwt(customer: customer ?? self.customer, publisher: publisher))
   }
 
   func validate(
-    receipt: String? = nil, jws: String? = nil, price: Int, _ currency: String? = nil, customer: Int64 = 7,
+    receipt: String? = nil, jws: String? = nil, price: Int, _ currency: String? = nil, customer: Int64? = nil,
     publisher: Int64 = RunningFleet.publisher
   ) async throws -> Answer {
     let evidence = receipt.map { #""ReceiptData":"\#($0)""# } ?? #""JwsReceiptData":"\#(jws ?? "")""#
     let more = currency.map { #","CurrencyCode":"\#($0)""# } ?? ""
     return try await send(
       "ValidateIOSReceipt", #"{\#(evidence),"PurchasePrice":\#(price)\#(more)}"#,
-      ticket: jwt(customer: customer, publisher: publisher))
+      ticket: jwt(customer: customer ?? self.customer, publisher: publisher))
   }
 
-  /// Sends any request, as customer 7 unless told otherwise. PlayFab's libraries name themselves in the query.
+  /// Sends any request with the customer's ticket.
+  func send(_ method: String, _ body: String, type: String = "application/json") async throws -> Answer {
+    try await send(method, body, ticket: jwt(customer: customer, publisher: RunningFleet.publisher), type: type)
+  }
+
+  /// Sends any request. PlayFab's libraries name themselves in the query.
   func send(
-    _ method: String, _ body: String, ticket: String? = jwt(customer: 7, publisher: RunningFleet.publisher),
-    type: String = "application/json", asSuccess: Bool = false
+    _ method: String, _ body: String, ticket: String?, type: String = "application/json", asSuccess: Bool = false
   ) async throws -> Answer {
     var headers = [(name: "Content-Type", value: type)]
     if let ticket { headers.append(("X-Authorization", ticket)) }

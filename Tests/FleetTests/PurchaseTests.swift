@@ -141,164 +141,172 @@ struct PurchaseTests {
     }
   }
 
-  @Test func `a purchase belongs to the first customer who registers it`() async throws {
+  @Test func `customers register purchases, and mistakes are refused`() async throws {
+    let scenes = [
+      Scene("what cannot be right is refused with the documented code", refusesMistakes),
+      Scene("a purchase belongs to the first customer who registers it", belongsToTheFirst),
+      Scene("a customer's id is a text, and its events have it", takesTextIds),
+      Scene("publishers are read anew on SIGHUP, and a mistake leaves the old one", readsPublishersAnew),
+      // It does not wait for its last event.
+      Scene("one synchronization of a transaction at a time, and everybody sees only their own", runsOneAtATime),
+    ]
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
-      #expect(try await fleet.putCustomer(8).status == 201)
-      let transaction = "1000000000009"
-      #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
-      _ = try await fleet.finished(["first"])
-      #expect(try await fleet.register(transaction, customer: 8, id: "second").status == 202)
-      _ = try await fleet.finished(["second"])
-      #expect(try await fleet.register(transaction, customer: 7, id: "third").status == 202)
-      let events = try await fleet.finished(["third"])
-      #expect(
-        events.map(\.result) == [
-          "PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED",
-        ])
-      // Another customer's registration changes the purchase only if Apple has signed something new.
-      #expect(events[0].version >= 1)
-      #expect(events[0].version <= events[1].version)
-      #expect(events[1].version <= events[2].version)
-      let second = try #require(try await fleet.status("second"))
-      #expect(second.accessGranted == false)
-      #expect(second.offerId == nil)
-      // The same id again is the same registration: no job runs, and its status is there.
-      #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
-      #expect(try await fleet.register("1000000000010", customer: 7, id: "first").status == 400)
-      // The longest id that a client may send.
-      let long = String(repeating: "x", count: 256)
-      #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
-      #expect(try await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
+      for scene in scenes { await scene.run(fleet) }
     }
   }
 
-  @Test func `a customer's id is a text, and its events have it`() async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
-      let (id, headers) = ("user/é|7", fleet.headers(RunningFleet.publisher))
-      #expect(try await fleet.putCustomer(id, #"{"email":"a@example.com"}"#).status == 201)
-      let read = try await fleet.send("GET", fleet.url("/customers/user%2F%C3%A9%7C7"), headers)
-      #expect(String(decoding: read.body, as: UTF8.self) == #"{"customerId":"\#(id)","email":"a@example.com"}"#)
-      let body = #"{"customerId":"\#(id)","transactionId":"1000000000031"}"#
-      let bearer = [
-        ("Authorization", "Bearer \(jwt(claim: "\"\(id)\"", publisher: RunningFleet.publisher))"),
-        ("Content-Type", "application/json"),
-      ]
-      let answer = try await fleet.send(
-        "POST", fleet.url("/purchases"), bearer + [("Correlation-Id", "text")], body)
-      #expect(answer.status == 202)
-      // Another spelling of the same letters is another customer, whom nobody has put.
-      let twin = try await fleet.send(
-        "POST", fleet.url("/purchases"), headers, body.replacing("é", with: "e\u{301}"))
-      #expect(twin.status == 422)
-      // The same number, once as a number and once as a text: one customer.
-      #expect(try await fleet.register("1000000000032", customer: 7, id: "number").status == 202)
-      _ = try await fleet.finished(["number"])
-      let again = try await fleet.send(
-        "POST", fleet.url("/purchases"), headers + [("Correlation-Id", "digits")],
-        #"{"customerId":"7","transactionId":"1000000000032"}"#)
-      #expect(again.status == 202)
-      let events = try await fleet.finished(["text", "digits"])
-      #expect(events.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: 3))
-      for event in events {
-        let told = String(decoding: event.body, as: UTF8.self)
-        let isText = event.synchronizationId == "text"
-        #expect(told.contains(isText ? #","customerId":"\#(id)","# : #","cleengCustomerId":7,"customerId":"7","#))
-        #expect(told.contains("cleengCustomerId") != isText)
-      }
+  private func belongsToTheFirst(_ fleet: RunningFleet) async throws {
+    #expect(try await fleet.putCustomer(8).status == 201)
+    let transaction = "1000000000009"
+    #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
+    _ = try await fleet.finished(["first"])
+    #expect(try await fleet.register(transaction, customer: 8, id: "second").status == 202)
+    _ = try await fleet.finished(["second"])
+    #expect(try await fleet.register(transaction, customer: 7, id: "third").status == 202)
+    let own = ["first", "second", "third"]
+    let events = try await fleet.finished(["third"]).filter { own.contains($0.synchronizationId) }
+    #expect(
+      events.map(\.result) == [
+        "PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED",
+      ])
+    // Another customer's registration changes the purchase only if Apple has signed something new.
+    #expect(events[0].version >= 1)
+    #expect(events[0].version <= events[1].version)
+    #expect(events[1].version <= events[2].version)
+    let second = try #require(try await fleet.status("second"))
+    #expect(second.accessGranted == false)
+    #expect(second.offerId == nil)
+    // The same id again is the same registration: no job runs, and its status is there.
+    #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
+    #expect(try await fleet.register("1000000000010", customer: 7, id: "first").status == 400)
+    // The longest id that a client may send.
+    let long = String(repeating: "x", count: 256)
+    #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
+    #expect(try await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
+  }
+
+  private func takesTextIds(_ fleet: RunningFleet) async throws {
+    let (id, headers) = ("user/é|7", fleet.headers(RunningFleet.publisher))
+    #expect(try await fleet.putCustomer(id, #"{"email":"a@example.com"}"#).status == 201)
+    let read = try await fleet.send("GET", fleet.url("/customers/user%2F%C3%A9%7C7"), headers)
+    #expect(String(decoding: read.body, as: UTF8.self) == #"{"customerId":"\#(id)","email":"a@example.com"}"#)
+    let body = #"{"customerId":"\#(id)","transactionId":"1000000000031"}"#
+    let bearer = [
+      ("Authorization", "Bearer \(jwt(claim: "\"\(id)\"", publisher: RunningFleet.publisher))"),
+      ("Content-Type", "application/json"),
+    ]
+    let answer = try await fleet.send(
+      "POST", fleet.url("/purchases"), bearer + [("Correlation-Id", "text")], body)
+    #expect(answer.status == 202)
+    // Another spelling of the same letters is another customer, whom nobody has put.
+    let twin = try await fleet.send(
+      "POST", fleet.url("/purchases"), headers, body.replacing("é", with: "e\u{301}"))
+    #expect(twin.status == 422)
+    // The same number, once as a number and once as a text: one customer.
+    #expect(try await fleet.register("1000000000032", customer: 7, id: "number").status == 202)
+    _ = try await fleet.finished(["number"])
+    let again = try await fleet.send(
+      "POST", fleet.url("/purchases"), headers + [("Correlation-Id", "digits")],
+      #"{"customerId":"7","transactionId":"1000000000032"}"#)
+    #expect(again.status == 202)
+    let own = ["text", "number", "digits"]
+    let events = try await fleet.finished(["text", "digits"]).filter { own.contains($0.synchronizationId) }
+    #expect(events.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: 3))
+    for event in events {
+      let told = String(decoding: event.body, as: UTF8.self)
+      let isText = event.synchronizationId == "text"
+      #expect(told.contains(isText ? #","customerId":"\#(id)","# : #","cleengCustomerId":7,"customerId":"7","#))
+      #expect(told.contains("cleengCustomerId") != isText)
     }
   }
 
-  @Test func `one synchronization of a transaction at a time, and everybody sees only their own`() async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
-      #expect(try await fleet.putCustomer(8).status == 201)
-      let transaction = "1330000000001"  // takes Apple three seconds
-      #expect(try await fleet.register(transaction, customer: 7, id: "running").status == 202)
-      let conflict = try await fleet.register(transaction, customer: 7)
-      #expect(conflict.status == 409)
-      #expect(conflict.header("content-type") == "application/problem+json")
-      let text = String(decoding: conflict.body, as: UTF8.self)
-      #expect(text.contains("\"code\":\"SK2C0101\""))
-      #expect(text.contains("The resource is temporarily locked due to a concurrent request."))
-      #expect(text.contains("/storekit2/purchases/synchronizations/running"))
+  private func runsOneAtATime(_ fleet: RunningFleet) async throws {
+    _ = try await fleet.putCustomer(8)
+    let transaction = "1330000000001"  // takes Apple three seconds
+    #expect(try await fleet.register(transaction, customer: 7, id: "running").status == 202)
+    let conflict = try await fleet.register(transaction, customer: 7)
+    #expect(conflict.status == 409)
+    #expect(conflict.header("content-type") == "application/problem+json")
+    let text = String(decoding: conflict.body, as: UTF8.self)
+    #expect(text.contains("\"code\":\"SK2C0101\""))
+    #expect(text.contains("The resource is temporarily locked due to a concurrent request."))
+    #expect(text.contains("/storekit2/purchases/synchronizations/running"))
 
-      // A customer's token acts for that customer only.
-      let token = jwt(customer: 8, publisher: RunningFleet.publisher)
-      let bearer = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
-      func post(_ customer: Int64, _ transaction: String) async throws -> HTTPClientResponse {
-        try await fleet.send(
-          "POST", fleet.url("/purchases"), bearer,
-          "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
-      }
-      let others = try await post(8, transaction)
-      #expect(others.status == 409)
-      #expect(!String(decoding: others.body, as: UTF8.self).contains("running"))
-      #expect(try await post(7, "1000000000077").status == 403)
-      #expect(try await post(8, "1000000000078").status == 202)
-      let status = "/purchases/synchronizations/running"
-      #expect(try await fleet.send("GET", fleet.url(status), bearer).status == 404)
-      #expect(try await fleet.status("running", publisher: RunningFleet.openPublisher) == nil)
-      let unfinished = try await fleet.send("GET", fleet.url(status), fleet.headers(RunningFleet.publisher))
-      #expect(unfinished.header("retry-after") == "1")
-      #expect(try await fleet.send("GET", fleet.url("/customers/7"), bearer).status == 403)
-
-      // Another tenant's registration of the same transaction neither sees this one nor waits for it.
-      let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
-      #expect(other.status == 202)
-      _ = try await fleet.finished(["running", "other"])
-      #expect(try await fleet.register(transaction, customer: 7, id: "again").status == 202)
+    // A customer's token acts for that customer only.
+    let token = jwt(customer: 8, publisher: RunningFleet.publisher)
+    let bearer = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
+    func post(_ customer: Int64, _ transaction: String) async throws -> HTTPClientResponse {
+      try await fleet.send(
+        "POST", fleet.url("/purchases"), bearer,
+        "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
     }
+    let others = try await post(8, transaction)
+    #expect(others.status == 409)
+    #expect(!String(decoding: others.body, as: UTF8.self).contains("running"))
+    #expect(try await post(7, "1000000000077").status == 403)
+    #expect(try await post(8, "1000000000078").status == 202)
+    let status = "/purchases/synchronizations/running"
+    #expect(try await fleet.send("GET", fleet.url(status), bearer).status == 404)
+    #expect(try await fleet.status("running", publisher: RunningFleet.openPublisher) == nil)
+    let unfinished = try await fleet.send("GET", fleet.url(status), fleet.headers(RunningFleet.publisher))
+    #expect(unfinished.header("retry-after") == "1")
+    #expect(try await fleet.send("GET", fleet.url("/customers/7"), bearer).status == 403)
+
+    // Another tenant's registration of the same transaction neither sees this one nor waits for it.
+    let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
+    #expect(other.status == 202)
+    _ = try await fleet.finished(["running", "other"])
+    #expect(try await fleet.register(transaction, customer: 7, id: "again").status == 202)
   }
 
-  @Test func `what cannot be right is refused with the documented code`() async throws {
-    try await RunningFleet.with(["gateway-1"]) { fleet in
-      let good = "{\"cleengCustomerId\":7,\"transactionId\":\"1000000000001\"}"
-      let headers = fleet.headers(RunningFleet.publisher)
-      func check(
-        _ method: String, _ path: String, _ headers: [(name: String, value: String)], _ body: String?, _ status: Int,
-        _ code: String
-      ) async throws {
-        let answer = try await fleet.send(method, fleet.url(path), headers, body)
-        #expect(answer.status == status, "\(method) \(path)")
-        #expect(answer.header("content-type") == "application/problem+json")
-        struct Body: Decodable {
-          let code: String
-          let status: Int
-        }
-        let problem = try JSONDecoder().decode(Body.self, from: Data(answer.body))
-        #expect(problem.code == code, "\(method) \(path)")
-        #expect(problem.status == status)
+  private func refusesMistakes(_ fleet: RunningFleet) async throws {
+    let good = "{\"cleengCustomerId\":7,\"transactionId\":\"1000000000001\"}"
+    let headers = fleet.headers(RunningFleet.publisher)
+    func check(
+      _ method: String, _ path: String, _ headers: [(name: String, value: String)], _ body: String?, _ status: Int,
+      _ code: String
+    ) async throws {
+      let answer = try await fleet.send(method, fleet.url(path), headers, body)
+      #expect(answer.status == status, "\(method) \(path)")
+      #expect(answer.header("content-type") == "application/problem+json")
+      struct Body: Decodable {
+        let code: String
+        let status: Int
       }
-      let purchases = "/storekit2/purchases"
-      try await check("POST", purchases, headers, "{", 400, "REQ0001")
-      try await check("POST", purchases, headers, "{\"cleengCustomerId\":7}", 400, "REQ0001")
-      try await check("POST", purchases, headers, "{\"cleengCustomerId\":7,\"transactionId\":\"abc\"}", 400, "REQ0001")
-      try await check(
-        "POST", purchases, headers + [("Correlation-Id", String(repeating: "x", count: 257))], good, 400, "REQ0004")
-      try await check("POST", purchases, [("Content-Type", "application/json")], good, 401, "AUTH0001")
-      try await check(
-        "POST", purchases, [("X-Publisher-Token", "wrong"), ("Content-Type", "application/json")], good, 401, "AUTH0002"
-      )
-      try await check("POST", purchases, [headers[0], ("Content-Type", "text/plain")], good, 415, "REQ0415")
-      try await check("POST", purchases, headers, String(repeating: " ", count: 20_000), 413, "REQ0413")
-      try await check(
-        "POST", purchases, headers, "{\"cleengCustomerId\":99,\"transactionId\":\"1000000000001\"}", 422, "SK2C0100")
-      try await check(
-        "POST", purchases, fleet.headers(RunningFleet.inactivePublisher), good, 500, "SK2C0004")
-      try await check("GET", purchases, headers, nil, 405, "REQ0405")
-      try await check("GET", "/nowhere", headers, nil, 404, "REQ0100")
-      try await check("GET", purchases + "/synchronizations/none", headers, nil, 404, "REQ0100")
-      try await check("GET", purchases + "/synchronizations/%20", headers, nil, 400, "REQ0003")
-      try await check("PUT", "/customers/a%01b", headers, "{}", 400, "REQ0003")
-      try await check("GET", "/customers/99", headers, nil, 404, "REQ0100")
-      let method = try await fleet.send("DELETE", fleet.url(purchases), headers)
-      #expect(method.header("allow") == "POST")
-
-      let put = try await fleet.send("PUT", fleet.url("/customers/9"), headers, "{\"email\":\"a@example.com\"}")
-      #expect(put.status == 201)
-      #expect(try await fleet.putCustomer(9).status == 200)
-      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 200)
-      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 404)
+      let problem = try JSONDecoder().decode(Body.self, from: Data(answer.body))
+      #expect(problem.code == code, "\(method) \(path)")
+      #expect(problem.status == status)
     }
+    let purchases = "/storekit2/purchases"
+    try await check("POST", purchases, headers, "{", 400, "REQ0001")
+    try await check("POST", purchases, headers, "{\"cleengCustomerId\":7}", 400, "REQ0001")
+    try await check("POST", purchases, headers, "{\"cleengCustomerId\":7,\"transactionId\":\"abc\"}", 400, "REQ0001")
+    try await check(
+      "POST", purchases, headers + [("Correlation-Id", String(repeating: "x", count: 257))], good, 400, "REQ0004")
+    try await check("POST", purchases, [("Content-Type", "application/json")], good, 401, "AUTH0001")
+    try await check(
+      "POST", purchases, [("X-Publisher-Token", "wrong"), ("Content-Type", "application/json")], good, 401, "AUTH0002"
+    )
+    try await check("POST", purchases, [headers[0], ("Content-Type", "text/plain")], good, 415, "REQ0415")
+    try await check("POST", purchases, headers, String(repeating: " ", count: 20_000), 413, "REQ0413")
+    try await check(
+      "POST", purchases, headers, "{\"cleengCustomerId\":99,\"transactionId\":\"1000000000001\"}", 422, "SK2C0100")
+    try await check(
+      "POST", purchases, fleet.headers(RunningFleet.inactivePublisher), good, 500, "SK2C0004")
+    try await check("GET", purchases, headers, nil, 405, "REQ0405")
+    try await check("GET", "/nowhere", headers, nil, 404, "REQ0100")
+    try await check("GET", purchases + "/synchronizations/none", headers, nil, 404, "REQ0100")
+    try await check("GET", purchases + "/synchronizations/%20", headers, nil, 400, "REQ0003")
+    try await check("PUT", "/customers/a%01b", headers, "{}", 400, "REQ0003")
+    try await check("GET", "/customers/99", headers, nil, 404, "REQ0100")
+    let method = try await fleet.send("DELETE", fleet.url(purchases), headers)
+    #expect(method.header("allow") == "POST")
+
+    let put = try await fleet.send("PUT", fleet.url("/customers/9"), headers, "{\"email\":\"a@example.com\"}")
+    #expect(put.status == 201)
+    #expect(try await fleet.putCustomer(9).status == 200)
+    #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 200)
+    #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 404)
   }
 
   @Test func `a trace goes from the request to the event and the webhook`() async throws {
@@ -340,20 +348,18 @@ struct PurchaseTests {
     }
   }
 
-  @Test func `publishers are read anew on SIGHUP, and a mistake leaves the old one`() async throws {
-    try await RunningFleet.with(["gateway-1"]) { fleet in
-      func answer(_ token: String) async throws -> Int {
-        try await fleet.send("GET", fleet.url("/customers/7"), [("X-Publisher-Token", token)]).status
-      }
-      #expect(try await answer("token-1004") == 401)
-      try fleet.writePublisher(1004, "\"customers\": \"open\"")
-      fleet.roles["gateway-1"]?.process.send(SIGHUP)
-      try await eventually("the new publisher is known") { try await answer("token-1004") == 404 }
-      try fleet.writePublisher(1004, "\"customers\": \"closed\"")
-      fleet.roles["gateway-1"]?.process.send(SIGHUP)
-      try await eventually("the mistake is logged") { fleet.log("gateway-1").contains("still using the old file") }
-      #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
-      #expect(try await answer("token-1004") == 404)
+  private func readsPublishersAnew(_ fleet: RunningFleet) async throws {
+    func answer(_ token: String) async throws -> Int {
+      try await fleet.send("GET", fleet.url("/customers/7"), [("X-Publisher-Token", token)]).status
     }
+    #expect(try await answer("token-1004") == 401)
+    try fleet.writePublisher(1004, "\"customers\": \"open\"")
+    fleet.roles["gateway-1"]?.process.send(SIGHUP)
+    try await eventually("the new publisher is known") { try await answer("token-1004") == 404 }
+    try fleet.writePublisher(1004, "\"customers\": \"closed\"")
+    fleet.roles["gateway-1"]?.process.send(SIGHUP)
+    try await eventually("the mistake is logged") { fleet.log("gateway-1").contains("still using the old file") }
+    #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
+    #expect(try await answer("token-1004") == 404)
   }
 }

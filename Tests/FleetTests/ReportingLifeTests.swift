@@ -55,7 +55,7 @@ struct ReportingLifeTests {
       for each in Self.actions {
         #expect(try await fleet.act(each.action, on: Self.id(each.name), each.body), "\(each.name)")
       }
-      try await eventually("everything that Apple told is applied", within: .seconds(120)) {
+      try await eventually("everything that Apple told is applied") {
         let told = try await fleet.toldNotifications()
         return try await fleet.appliedNotifications() == told && told >= Self.beginnings.count + Self.actions.count
       }

@@ -45,103 +45,109 @@ struct TokenTests {
     return try await fleet.send(method, fleet.url(path), headers, body)
   }
 
-  @Test func `a token opens the routes of its scopes only, also at Cleeng's door`() async throws {
-    try await RunningFleet.with(["gateway-1"], prepare: Self.writeTokens) { fleet async throws in
-      let entitlement = "/3.1/entitlements/customer_id/5/offer_id/S1"
-      let calls: [(scope: String, method: String, path: String, body: String?)] = [
-        ("register", "POST", "/storekit2/purchases", "{}"), ("register", "PUT", "/customers/5", "{}"),
-        ("register", "POST", "/storekit2/purchases/transfers", "{}"), ("register", "POST", "/apple/payment", "{}"),
-        ("read", "GET", "/customers/5", nil), ("read", "GET", "/customers/5/entitlements", nil),
-        ("read", "GET", "/purchases/100", nil), ("read", "GET", "/refund-requests", nil),
-        ("read", "GET", "/storekit2/purchases/synchronizations/none", nil), ("read", "GET", entitlement, nil),
-        ("read", "HEAD", "/customers/5", nil), ("endpoints", "GET", "/3.1/webhook_endpoints", nil),
-        ("endpoints", "POST", "/3.1/webhook_endpoints", "{}"), ("admin", "GET", "/audit", nil),
-        ("read", "GET", "/events", nil), ("export", "GET", "/export", nil), ("export", "HEAD", "/export", nil),
-        ("import", "GET", "/imports", nil), ("import", "POST", "/imports", "{}"),
-        ("import", "POST", "/imports/imp_0/file?offset=0", "{}"), ("import", "POST", "/imports/imp_0/start", nil),
-        ("import", "GET", "/imports/imp_0/report", nil), ("import", "DELETE", "/imports/imp_0", nil),
-        ("admin", "PUT", "/customers/5/consent", "{}"), ("admin", "GET", "/customers/6/export", nil),
-        ("admin", "POST", "/purchases/100/release", nil), ("admin", "DELETE", "/customers/6", nil),
-        ("grants", "POST", "/customers/5/grants", "{}"), ("read", "GET", "/customers/5/grants", nil),
-        ("grants", "POST", "/customers/5/grants/0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10/withdraw", nil),
-        ("sandbox-access", "PUT", "/customers/5/sandbox-access", "{}"),
-        ("sandbox-access", "DELETE", "/customers/5/sandbox-access", nil),
-        ("read", "GET", "/customers/5/sandbox-access", nil),
-      ]
-      for call in calls {
-        for scope in Self.scopes {
-          let answer = try await send(fleet, call.method, call.path, as: "\(scope)-token", call.body)
-          let place = "\(call.method) \(call.path) as \(scope): \(answer.status)"
-          guard scope != call.scope else {
-            #expect(answer.status != 403 && answer.status != 401, "\(place)")
-            continue
-          }
-          #expect(answer.status == 403, "\(place)")
-          #expect(
-            answer.header("www-authenticate")?.hasSuffix(#"error="insufficient_scope", scope="\#(call.scope)""#) == true
-          )
-          guard call.method != "HEAD" else { continue }
-          let body = String(decoding: answer.body, as: UTF8.self)
-          #expect(body.contains(#""code":"AUTH0004""#) && body.contains("lacks the scope \(call.scope)"), "\(body)")
-          #expect(body.contains(#"\"may-\#(scope)\""#) && !body.contains("-token"), "\(body)")
-        }
-        // A token of tokenHashes has every scope.
-        let answer = try await send(fleet, call.method, call.path, as: "token-\(Self.publisher)", call.body)
-        #expect(answer.status != 403, "\(call.path)")
-      }
+  @Test func `a token with scopes opens its routes, and is named`() async throws {
+    let scenes = [
+      // It lists all that was done.
+      Scene("the audit log names the token of each change", namesTokens),
+      Scene("Cleeng's JSON-RPC asks for the scope of a read", asksForRead),
+      Scene("a token opens the routes of its scopes only, also at Cleeng's door", keepsToScopes),
+    ]
+    try await RunningFleet.with(["gateway-1", "worker-1"], prepare: Self.writeTokens) { fleet in
+      for scene in scenes { await scene.run(fleet) }
     }
   }
 
-  @Test func `Cleeng's JSON-RPC asks for the scope of a read`() async throws {
-    try await RunningFleet.with(["gateway-1"], prepare: Self.writeTokens) { fleet async throws in
-      let customer = jwt(customer: 5, publisher: Self.publisher)
+  private func keepsToScopes(_ fleet: RunningFleet) async throws {
+    let entitlement = "/3.1/entitlements/customer_id/5/offer_id/S1"
+    let calls: [(scope: String, method: String, path: String, body: String?)] = [
+      ("register", "POST", "/storekit2/purchases", "{}"), ("register", "PUT", "/customers/5", "{}"),
+      ("register", "POST", "/storekit2/purchases/transfers", "{}"), ("register", "POST", "/apple/payment", "{}"),
+      ("read", "GET", "/customers/5", nil), ("read", "GET", "/customers/5/entitlements", nil),
+      ("read", "GET", "/purchases/100", nil), ("read", "GET", "/refund-requests", nil),
+      ("read", "GET", "/storekit2/purchases/synchronizations/none", nil), ("read", "GET", entitlement, nil),
+      ("read", "HEAD", "/customers/5", nil), ("endpoints", "GET", "/3.1/webhook_endpoints", nil),
+      ("endpoints", "POST", "/3.1/webhook_endpoints", "{}"), ("admin", "GET", "/audit", nil),
+      ("read", "GET", "/events", nil), ("export", "GET", "/export", nil), ("export", "HEAD", "/export", nil),
+      ("import", "GET", "/imports", nil), ("import", "POST", "/imports", "{}"),
+      ("import", "POST", "/imports/imp_0/file?offset=0", "{}"), ("import", "POST", "/imports/imp_0/start", nil),
+      ("import", "GET", "/imports/imp_0/report", nil), ("import", "DELETE", "/imports/imp_0", nil),
+      ("admin", "PUT", "/customers/5/consent", "{}"), ("admin", "GET", "/customers/6/export", nil),
+      ("admin", "POST", "/purchases/100/release", nil), ("admin", "DELETE", "/customers/6", nil),
+      ("grants", "POST", "/customers/5/grants", "{}"), ("read", "GET", "/customers/5/grants", nil),
+      ("grants", "POST", "/customers/5/grants/0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10/withdraw", nil),
+      ("sandbox-access", "PUT", "/customers/5/sandbox-access", "{}"),
+      ("sandbox-access", "DELETE", "/customers/5/sandbox-access", nil),
+      ("read", "GET", "/customers/5/sandbox-access", nil),
+    ]
+    for call in calls {
       for scope in Self.scopes {
-        let tokens = #"{"publisherToken": "\#(scope)-token", "customerToken": "\#(customer)"}"#
-        let call = #"{"method": "getAccessibleTags", "params": \#(tokens), "jsonrpc": "2.0", "id": 1}"#
-        let headers = [(name: "Content-Type", value: "application/json")]
-        let answer = try await fleet.send("POST", fleet.url("/3.1/json-rpc"), headers, call)
+        let answer = try await send(fleet, call.method, call.path, as: "\(scope)-token", call.body)
+        let place = "\(call.method) \(call.path) as \(scope): \(answer.status)"
+        guard scope != call.scope else {
+          #expect(answer.status != 403 && answer.status != 401, "\(place)")
+          continue
+        }
+        #expect(answer.status == 403, "\(place)")
+        #expect(
+          answer.header("www-authenticate")?.hasSuffix(#"error="insufficient_scope", scope="\#(call.scope)""#) == true
+        )
+        guard call.method != "HEAD" else { continue }
         let body = String(decoding: answer.body, as: UTF8.self)
-        #expect(answer.status == 200 && body.contains(#""code":5"#) == (scope != "read"), "\(scope): \(body)")
-        #expect(body.contains(#""tags":[]"#) == (scope == "read"), "\(scope): \(body)")
+        #expect(body.contains(#""code":"AUTH0004""#) && body.contains("lacks the scope \(call.scope)"), "\(body)")
+        #expect(body.contains(#"\"may-\#(scope)\""#) && !body.contains("-token"), "\(body)")
       }
+      // A token of tokenHashes has every scope.
+      let answer = try await send(fleet, call.method, call.path, as: "token-\(Self.publisher)", call.body)
+      #expect(answer.status != 403, "\(call.path)")
     }
   }
 
-  @Test func `the audit log names the token of each change`() async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"], prepare: Self.writeTokens) { fleet async throws in
-      #expect(
-        try await send(fleet, "PUT", "/customers/5", as: "register-token", #"{"email": "a@example.com"}"#).status == 201
-      )
-      let purchase = #"{"customerId": "5", "transactionId": "1000000000077"}"#
-      let headers = [
-        (name: "X-Publisher-Token", value: "register-token"), (name: "Content-Type", value: "application/json"),
-        (name: "Correlation-Id", value: "first"),
-      ]
-      #expect(try await fleet.send("POST", fleet.url("/storekit2/purchases"), headers, purchase).status == 202)
-      _ = try await fleet.finished(["first"])
-      let endpoint = #"{"url": "http://127.0.0.1:9/x", "topics": ["purchaseUpdated"]}"#
-      #expect(
-        try await send(fleet, "POST", "/3.1/webhook_endpoints", as: "endpoints-token", endpoint).status == 201)
-      let release = "/purchases/1000000000077/release"
-      #expect(try await send(fleet, "POST", release, as: "admin-token").status == 200)
-      let consent = #"{"consented": true, "textVersion": "1", "time": "2026-01-15T10:29:00Z"}"#
-      #expect(try await send(fleet, "PUT", "/customers/5/consent", as: "admin-token", consent).status == 200)
-      // A token without a name has one all the same.
-      let unnamed = "token-\(Self.publisher)"
-      #expect(try await send(fleet, "PUT", "/customers/6", as: unnamed, "{}").status == 201)
-      let derived = "token-" + Hex.encode(SHA256.hash(Array(unnamed.utf8))[..<4])
-
-      let answer = try await send(fleet, "GET", "/audit", as: "admin-token")
-      let page = try JSONDecoder().decode(Page.self, from: Data(answer.body))
-      #expect(
-        page.entries.reversed().map { "\($0.actor) \($0.token ?? "none") \($0.action)" } == [
-          "publisher may-register customer.put", "publisher may-register purchase.registered",
-          "publisher may-endpoints endpoint.created", "publisher may-admin purchase.released",
-          "publisher may-admin customer.consented", "publisher \(derived) customer.put",
-        ])
-      let export = try await send(fleet, "GET", "/customers/5/export", as: "admin-token")
-      #expect(String(decoding: export.body, as: UTF8.self).contains(#""token":"may-register""#))
+  private func asksForRead(_ fleet: RunningFleet) async throws {
+    let customer = jwt(customer: 5, publisher: Self.publisher)
+    for scope in Self.scopes {
+      let tokens = #"{"publisherToken": "\#(scope)-token", "customerToken": "\#(customer)"}"#
+      let call = #"{"method": "getAccessibleTags", "params": \#(tokens), "jsonrpc": "2.0", "id": 1}"#
+      let headers = [(name: "Content-Type", value: "application/json")]
+      let answer = try await fleet.send("POST", fleet.url("/3.1/json-rpc"), headers, call)
+      let body = String(decoding: answer.body, as: UTF8.self)
+      #expect(answer.status == 200 && body.contains(#""code":5"#) == (scope != "read"), "\(scope): \(body)")
+      #expect(body.contains(#""tags":[]"#) == (scope == "read"), "\(scope): \(body)")
     }
+  }
+
+  private func namesTokens(_ fleet: RunningFleet) async throws {
+    #expect(
+      try await send(fleet, "PUT", "/customers/5", as: "register-token", #"{"email": "a@example.com"}"#).status == 201
+    )
+    let purchase = #"{"customerId": "5", "transactionId": "1000000000077"}"#
+    let headers = [
+      (name: "X-Publisher-Token", value: "register-token"), (name: "Content-Type", value: "application/json"),
+      (name: "Correlation-Id", value: "first"),
+    ]
+    #expect(try await fleet.send("POST", fleet.url("/storekit2/purchases"), headers, purchase).status == 202)
+    _ = try await fleet.finished(["first"])
+    let endpoint = #"{"url": "http://127.0.0.1:9/x", "topics": ["purchaseUpdated"]}"#
+    #expect(
+      try await send(fleet, "POST", "/3.1/webhook_endpoints", as: "endpoints-token", endpoint).status == 201)
+    let release = "/purchases/1000000000077/release"
+    #expect(try await send(fleet, "POST", release, as: "admin-token").status == 200)
+    let consent = #"{"consented": true, "textVersion": "1", "time": "2026-01-15T10:29:00Z"}"#
+    #expect(try await send(fleet, "PUT", "/customers/5/consent", as: "admin-token", consent).status == 200)
+    // A token without a name has one all the same.
+    let unnamed = "token-\(Self.publisher)"
+    #expect(try await send(fleet, "PUT", "/customers/6", as: unnamed, "{}").status == 201)
+    let derived = "token-" + Hex.encode(SHA256.hash(Array(unnamed.utf8))[..<4])
+
+    let answer = try await send(fleet, "GET", "/audit", as: "admin-token")
+    let page = try JSONDecoder().decode(Page.self, from: Data(answer.body))
+    #expect(
+      page.entries.reversed().map { "\($0.actor) \($0.token ?? "none") \($0.action)" } == [
+        "publisher may-register customer.put", "publisher may-register purchase.registered",
+        "publisher may-endpoints endpoint.created", "publisher may-admin purchase.released",
+        "publisher may-admin customer.consented", "publisher \(derived) customer.put",
+      ])
+    let export = try await send(fleet, "GET", "/customers/5/export", as: "admin-token")
+    #expect(String(decoding: export.body, as: UTF8.self).contains(#""token":"may-register""#))
   }
 
   private struct Page: Decodable {

@@ -63,6 +63,23 @@ struct VerdictTests {
     #expect(verdict(Verdict.Expectations(isUndisturbed: true)) { $0.faults = [] }.holds)
   }
 
+  @Test func repairedOrWaitedForInVain() {
+    let repaired = verdict { $0.repairs = ["worker-1: 1 jobs were enqueued again by a sweep"] }
+    #expect(repaired.problems == ["nothing was broken, and yet worker-1: 1 jobs were enqueued again by a sweep"])
+    #expect(verdict { $0.vainWaits = ["the event of a is missing"] }.problems == ["the event of a is missing"])
+  }
+
+  /// A quick run excuses a sweep only where something breaks.
+  @Test func quickExpectations() throws {
+    for scenario in Scenario.all {
+      let expectations = scenario.expectations(.quick)
+      #expect(expectations.allowsSweep != expectations.isGraceful, "\(scenario.name)")
+      #expect(scenario.sweepAfter(.quick) == (expectations.isGraceful ? 120 : 4), "\(scenario.name)")
+    }
+    let none = try #require(Scenario.all.first { $0.name == "none" })
+    #expect(none.expectations(.quick).isUndisturbed)
+  }
+
   @Test func lost() {
     #expect(verdict { $0.events.removeFirst() }.lost == ["a"])
     #expect(!verdict { $0.webhooks.removeFirst() }.holds)

@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import py_compile
+import re
 import subprocess
 import sys
 import tempfile
@@ -380,6 +381,10 @@ def check_as_strangers(parts, contract, chart):
             collector.check()
 
 
+# A line of Tests/Support/Servers/OwnTime.swift.
+OWN_TIME = re.compile(r"^own time: (\d+) ms of (.*)")
+
+
 def run(command, environment, parts):
     """Runs swift test, and keeps its summary back: it comes last, behind how long each part took."""
     print(f"Testing ({' '.join(command)}) …", flush=True)
@@ -387,12 +392,19 @@ def run(command, environment, parts):
     tests = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         errors="replace", start_new_session=True)
+    own_times = []
     try:
         for line in tests.stdout:
             if " Test run with " in line:
                 parts.summaries.append(line)
+            elif (found := OWN_TIME.search(line)):
+                own_times.append((int(found[1]), found[2]))
             else:
                 print(line, end="", flush=True)
+        if own_times:
+            print("The tests with fleets that took longest, without their wait for a place:")
+            for milliseconds, test_name in sorted(own_times, reverse=True)[:20]:
+                print(f"  {milliseconds / 1000:5.1f} s  {test_name}", flush=True)
         return tests.wait()
     except Stopped:
         tests.terminate()

@@ -73,7 +73,7 @@ struct ConsoleFinderTests {
             _ = try await other.query(PostgresQuery(.holdEvents))
             var failures = 0
             // The others have this time for their statements, also on a busy machine.
-            let found = await timeline.moments(of: ann, limit: 50, until: .now + .seconds(30)) { _ in failures += 1 }
+            let found = await timeline.moments(of: ann, limit: 50, until: .now + .seconds(8)) { _ in failures += 1 }
             #expect(found.missing == [.event, .attempt, .change] && (1...3).contains(failures))
             #expect(Set(found.moments.map(\.kind)) == [.ownership, .registration])
           }

@@ -206,13 +206,14 @@ extension Chaos {
     let expected = promised.reduce(into: [DoorKey: Int]()) {
       $0[DoorKey(transaction: $1.transaction, customer: customerId($1)), default: 0] += 1
     }
-    let deadline = ContinuousClock.now + .seconds(120)
-    while true {
-      collect()
-      history.unansweredDoors = expected.filter { (doorResults[$0.key]?.count ?? 0) < $0.value }.keys
-        .map { "\($0.transaction) for \($0.customer)" }.sorted()
-      if history.unansweredDoors.isEmpty || ContinuousClock.now > deadline { break }
-      try await EventLoop.sleep(for: .milliseconds(100))
+    try await notingVainWaits {
+      try await untilNothingIsMissing("what the doors accepted is told", every: .milliseconds(100)) {
+        self.collect()
+        let results = self.doorResults
+        self.history.unansweredDoors = expected.filter { (results[$0.key]?.count ?? 0) < $0.value }.keys
+          .map { "\($0.transaction) for \($0.customer)" }.sorted()
+        return self.history.unansweredDoors
+      }
     }
     for visit in history.doorVisits where [.granted, .accepted].contains(visit.answer) {
       guard history.doorOwners[visit.transaction] == nil else { continue }

@@ -1,6 +1,7 @@
 import EventLoop
 import Fleets
 import HTTP
+import TestSupport
 
 /// The clients: they register purchases as long as the run lasts.
 extension Chaos {
@@ -77,7 +78,7 @@ extension Chaos {
       // If a client got no answer, its claim stays until the sweep has looked. Any other claim ends with the event.
       let answers = answers[transaction] ?? []
       var isLingering = answers.allSatisfy { $0 == .accepted || $0 == .conflict }
-      let deadline = ContinuousClock.now + .seconds(sweepAfter + 30)
+      let deadline = ContinuousClock.now + min(.patience, .seconds(sweepAfter + 30))
       while true {
         let registration = await attempt("again-\(transaction)", transaction, Self.gateways[0])
         if registration.answer == .accepted {

@@ -62,28 +62,40 @@ extension Chaos {
       })
   }
 
-  /// Waits until every accepted registration has its event and its webhook and nothing is in the outbox, or until
-  /// nothing new has arrived for a while.
+  /// Waits until every accepted registration has its event and its webhook and nothing is in the outbox. Each of
+  /// them has the patience of a test: longer than a call to Apple may take and the sweep that a job may have to wait
+  /// for.
+  ///
+  /// What does not come becomes a finding: the verdict tells it beside all others.
   func settle() async throws {
-    var seen = -1
-    var quietSince = ContinuousClock.now
-    // This is longer than the time limit of a call to Apple, and longer than the sweep, which a job may have to wait
-    // for.
-    while ContinuousClock.now - quietSince < .seconds(60 + sweepAfter) {
-      collect()
-      let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
-      let delivered = Set(history.webhooks.map(\.synchronizationId))
-      // Other events than those of synchronizations may wait in the outbox of a worker that died.
-      if accepted.allSatisfy({ told[$0] != nil }), accepted.isSubset(of: delivered),
-        (try? await fleet.count("outbox")) == 0
-      {
-        return
+    try await notingVainWaits {
+      try await untilNothingIsMissing("what was accepted is told", every: .milliseconds(50)) {
+        self.collect()
+        let missing = self.unsettled
+        // Other events than those of synchronizations may wait in the outbox of a worker that died.
+        guard missing.isEmpty else { return missing }
+        guard let rows = try? await self.fleet.count("outbox") else { return ["the ledger's answer about its outbox"] }
+        return (0..<rows).map { "row \($0 + 1) of the outbox" }
       }
-      if eventsRead + webhooksRead != seen {
-        seen = eventsRead + webhooksRead
-        quietSince = .now
-      }
-      try await EventLoop.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// The witnesses that accepted registrations lack.
+  private var unsettled: [String] {
+    let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
+    let delivered = Set(history.webhooks.map(\.synchronizationId))
+    // What told them may be deleted.
+    if losesQueues { return accepted.filter { told[$0] == nil && !delivered.contains($0) }.map { "a sign of \($0)" } }
+    return accepted.filter { told[$0] == nil }.map { "the event of \($0)" }
+      + accepted.subtracting(delivered).map { "the webhook of \($0)" }
+  }
+
+  /// Waits for something after the load. What does not come becomes a finding.
+  func notingVainWaits(_ wait: @LoopActor () async throws -> Void) async throws {
+    do {
+      try await wait()
+    } catch let error as NeverHappened {
+      history.vainWaits.append(error.description)
     }
   }
 

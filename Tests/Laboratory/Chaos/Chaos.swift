@@ -3,6 +3,7 @@ import Fleets
 import Formats
 import FoundationEssentials
 import Simulator
+import TestSupport
 
 /// One run: a whole fleet under load, a scenario that breaks it, and the history of the run.
 @LoopActor
@@ -20,8 +21,9 @@ final class Chaos {
     /// A small run is for every day: its outages are shorter, and it does not require that every fault happened.
     var isQuick = false
 
+    /// Two seconds of load, in which each kind of purchase comes several times.
     static let quick = Size(
-      registrations: 300, transactions: 60, perSecond: 100, publishers: 3, doorsPerSecond: 20, doorTransactions: 8,
+      registrations: 150, transactions: 40, perSecond: 75, publishers: 3, doorsPerSecond: 20, doorTransactions: 8,
       isQuick: true)
   }
 
@@ -40,6 +42,8 @@ final class Chaos {
   let sweepAfter: Double
   /// Whether a customer who was granted access may lose it.
   let mayLoseAccess: Bool
+  /// Whether the scenario deletes events that were told. The webhook is witness enough then.
+  let losesQueues: Bool
   /// The random numbers of the faults. The load and the reading have their own, so their timing cannot change the
   /// sequence.
   var random: SeededRandom
@@ -72,6 +76,7 @@ final class Chaos {
     publishers = scenario.publishers ?? size.publishers
     kinds = scenario.expectations.isGraceful ? Deserved.quietKinds : Deserved.kinds
     mayLoseAccess = scenario.mayLoseAccess
+    losesQueues = scenario.expectations.losesQueues
     history.mayLoseAccess = scenario.mayLoseAccess
     sweepAfter = scenario.sweepAfter(size)
     random = SeededRandom(seed: seed)
@@ -124,6 +129,7 @@ final class Chaos {
           fleet.keepsFolder = true
           throw ScenarioFailure(description: "\(error); the roles' logs are in \(fleet.folder)")
         }
+        if scenario.expectations.isUndisturbed { chaos.history.repairs = await fleet.neededRepairs() }
         let verdict = Verdict(chaos.history, scenario.expectations(size))
         fleet.keepsFolder = !verdict.holds
         result = (chaos.history, verdict, fleet.folder)
@@ -177,7 +183,7 @@ final class Chaos {
     reading.cancel()
     await reading.value
     for read in statusReads { await read.value }
-    await readEntitlements()
+    try await readEntitlements()
     collect()
     await readStatuses()
     readLogs()
@@ -221,6 +227,26 @@ final class Chaos {
     }
   }
 
-  /// Waits until the last registration.
-  func loadEnds() async throws { while goesOn { try await EventLoop.sleep(for: .milliseconds(50)) } }
+  /// Kills roles and starts them again, all at once.
+  func replace(_ names: [String], with environment: [String: String] = [:]) async throws {
+    usable.subtract(names)
+    await fleet.kill(names)
+    try await restart(names, with: environment)
+  }
+
+  /// Waits until the last registration. Each one has the patience of a test.
+  ///
+  /// - Throws: `NeverHappened`.
+  func loadEnds() async throws {
+    var (answers, deadline) = (-1, ContinuousClock.now)
+    while goesOn {
+      if history.registrations.count != answers {
+        (answers, deadline) = (history.registrations.count, .now + .patience)
+      }
+      guard ContinuousClock.now < deadline else {
+        throw NeverHappened("an answer to a registration, after \(answers) others,", within: .patience)
+      }
+      try await EventLoop.sleep(for: .milliseconds(50))
+    }
+  }
 }

@@ -117,6 +117,10 @@ struct History {
   var unansweredDoors: [String] = []
   /// The owners of the purchases that the doors promised, by transaction; empty for none.
   var doorOwners: [String: String] = [:]
+  /// What sweeps repaired in a fleet in which nothing was broken.
+  var repairs: [String] = []
+  /// What the checker waited for in vain after the load.
+  var vainWaits: [String] = []
   /// The roles whose metrics could not be read.
   var unreadMetrics: [String] = []
 

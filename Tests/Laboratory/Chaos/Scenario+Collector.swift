@@ -9,7 +9,7 @@ extension Scenario {
     environment: [
       "COUNTERSIGN_TRACES_URL": "http://127.0.0.1:\(silentPort)/v1/traces", "COUNTERSIGN_TRACES_RATIO": "1",
     ],
-    expectations: Verdict.Expectations(isGraceful: true),
+    expectations: Verdict.Expectations(isGraceful: true, isUndisturbed: true),
     inject: { chaos in
       chaos.injected("the collector hangs")
       try await chaos.loadEnds()

@@ -10,16 +10,16 @@ extension Scenario {
       name: "disk-ledger", what: "PostgreSQL's disk full", confined: .postgres,
       inject: { chaos in
         // The tables grow into the last page first.
-        try await chaos.fillDisk(of: .postgres) { $0.contains("53100") || $0.contains("No space left on device") }
+        try await chaos.fillDisk(of: .postgres, traces: ["53100", "No space left on device"])
       },
       heal: { _ in try await TestServers.current!.emptyDisk(of: .postgres) }),
     Scenario(
       name: "disk-store", what: "Redis' disk full", confined: .redis,
-      inject: { chaos in try await chaos.fillDisk(of: .redis) { $0.contains("MISCONF") } },
+      inject: { chaos in try await chaos.fillDisk(of: .redis, traces: ["MISCONF"]) },
       heal: { _ in try await TestServers.current!.emptyDisk(of: .redis) }),
     Scenario(
       name: "disk-broker", what: "RabbitMQ's disk alarm",
-      inject: { chaos in try await chaos.fillDisk(of: .rabbitmq) { $0.contains("broker alarm") } },
+      inject: { chaos in try await chaos.fillDisk(of: .rabbitmq, traces: ["broker alarm"]) },
       heal: { _ in try await TestServers.current!.emptyDisk(of: .rabbitmq) }),
   ]
 }
@@ -27,14 +27,13 @@ extension Scenario {
 extension Chaos {
   /// Fills a disk again and again as long as registrations come, and gives the room back each time.
   ///
-  /// - Parameter isTrace: whether a line of a role's log shows that the role has met the full disk.
-  fileprivate func fillDisk(
-    of server: TestServers.Server, _ isTrace: @escaping (Substring) -> Bool
-  ) async throws {
+  /// - Parameter traces: what a role's log says when the role has met the full disk.
+  fileprivate func fillDisk(of server: TestServers.Server, traces: [String]) async throws {
     let servers = TestServers.current!
+    func met() -> Int { traces.map { fleet.logged($0).count }.reduce(0, +) }
     repeat {
       try await pause(1...1.5)
-      let before = fleet.lines(where: isTrace)
+      let before = met()
       injected("\(server.rawValue)'s disk full")
       try await servers.fillDisk(of: server)
       // The load may be over before a role has written anything.
@@ -45,7 +44,7 @@ extension Chaos {
           "full-\(server.rawValue)-\(self.history.faults.count)-\(number)",
           "1119\(2_000_000 + self.history.faults.count * 10_000 + number)",
           Self.gateways[0])
-        return self.fleet.lines(where: isTrace) > before
+        return met() > before
       }
       try await pause(1...3)
       try await servers.emptyDisk(of: server)
@@ -53,9 +52,4 @@ extension Chaos {
       try await fleet.subscribed()
     } while goesOn
   }
-}
-
-extension RunningFleet {
-  /// How many lines the roles have logged that fulfil a condition.
-  fileprivate func lines(where isTrace: (Substring) -> Bool) -> Int { logged("\"level\"").count(where: isTrace) }
 }

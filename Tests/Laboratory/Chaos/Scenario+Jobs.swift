@@ -44,24 +44,10 @@ extension Scenario {
       expectations: Verdict.Expectations(exceptions: ["crash": ["INTERNAL_ERROR"]])
     ) { chaos in
       let crash = ["COUNTERSIGN_TEST_CRASH_TRANSACTION": "1009999999999"]
-      for name in Chaos.workers {
-        await chaos.fleet.kill(name)
-        try await chaos.restart([name], with: crash)
-      }
+      try await chaos.replace(Chaos.workers, with: crash)
       let answer = await chaos.register("crash", "1009999999999", Chaos.gateways[0])
       guard answer == .accepted else { throw ScenarioFailure(description: "the crashing job: \(answer)") }
-      // In production something always restarts a crashed worker.
-      let start = ContinuousClock.now
-      while chaos.fleet.events.all.allSatisfy({ $0.synchronizationId != "crash" }) {
-        guard ContinuousClock.now - start < .seconds(120) else {
-          throw ScenarioFailure(description: "the crashing job was not given up in 120 seconds")
-        }
-        for name in Chaos.workers where chaos.fleet.roles[name]?.process.status != nil {
-          chaos.injected("crash of \(name)")
-          try await chaos.restart([name], with: crash)
-        }
-        try await chaos.pause(0.05...0.1)
-      }
+      try await chaos.restartWorkers(with: crash, until: "crash")
       // The guilty job leaves a copy with a reason. The checker verifies that the fleet gave up no other job.
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "crash")
       let channel = try await connection.openChannel()
@@ -73,10 +59,7 @@ extension Scenario {
       guard reason.contains("did not end") else { throw ScenarioFailure(description: "buried with: \(reason)") }
       try await chaos.loadEnds()
       // The transaction may be registered again at the end, and must not crash any worker then.
-      for name in Chaos.workers {
-        await chaos.fleet.kill(name)
-        try await chaos.restart([name])
-      }
+      try await chaos.replace(Chaos.workers)
     },
     Scenario(
       name: "tiers", what: "jobs go round through two delay queues several times",
@@ -91,7 +74,7 @@ extension Scenario {
         while chaos.goesOn { try await chaos.pause(0.2...0.4) }
         // Six waits are three rounds through both queues, with a call before and after each wait.
         let waiting = chaos.history.accepted.map(\.transaction)
-        try await eventually("every job has been through both queues three times", within: .seconds(120)) {
+        try await eventually("every job has been through both queues three times") {
           let calls = chaos.history.calls.reduce(into: [:]) { $0[$1.transaction, default: 0] += 1 }
           return waiting.allSatisfy { calls[$0, default: 0] >= 7 }
         }
@@ -103,22 +86,43 @@ extension Scenario {
       environment: limited,
       expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
-      for (name, offset) in [("worker-1", "600"), ("worker-2", "-600")] {
+      await chaos.fleet.kill(Chaos.workers)
+      let offsets = [("worker-1", "600"), ("worker-2", "-600")]
+      for (name, offset) in offsets {
         chaos.injected("\(name) \(offset) s")
-        await chaos.fleet.kill(name)
-        try await chaos.restart([name], with: ["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS": offset])
+        try chaos.fleet.start(name, with: ["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS": offset])
       }
-      await chaos.fleet.kill("worker-3")
+      for (name, _) in offsets { try await chaos.fleet.ready(name) }
       // By the slow clock, Apple's pauses would last ten minutes more; by the fast one they would be over.
-      while chaos.goesOn {
-        try await chaos.pause(0.5...1.5)
+      repeat {
+        try await chaos.pause(0.2...0.8)
         chaos.injected("429")
         chaos.fleet.simulator.weather = .rateLimited(milliseconds: 3000)
         try await chaos.pause(0.2...0.5)
         chaos.fleet.simulator.weather = .fair
-        try await chaos.pause(3...4)
-      }
+        if chaos.goesOn { try await chaos.pause(3...4) }
+      } while chaos.goesOn
       try await chaos.restart(["worker-3"])
     },
   ]
+}
+
+extension Chaos {
+  /// Restarts each worker that dies, as something always does in production, until a synchronization is told. Each
+  /// death has the patience of a test.
+  fileprivate func restartWorkers(with faults: [String: String], until id: String) async throws {
+    var isTold: Bool { fleet.events.all.contains { $0.synchronizationId == id } }
+    while !isTold {
+      var dead: [String] = []
+      try await eventually("\(id) kills a worker, or is told") {
+        dead = Self.workers.filter { self.fleet.roles[$0]?.process.status != nil }
+        return !dead.isEmpty || isTold
+      }
+      for name in dead {
+        injected("crash of \(name)")
+        // The next death may come before it says that it is ready.
+        try fleet.start(name, with: faults)
+      }
+    }
+  }
 }

@@ -132,7 +132,7 @@ extension Chaos {
         throw ScenarioFailure(description: "\(purchase.id) was not accepted: \(answer)")
       }
     }
-    try await eventually("both are told", within: .seconds(60)) {
+    try await eventually("both are told") {
       purchases.allSatisfy { self.told[$0.id] != nil }
     }
   }

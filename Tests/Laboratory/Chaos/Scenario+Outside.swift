@@ -59,7 +59,7 @@ extension Scenario {
         chaos.injected("forged")
         chaos.fleet.simulator.weather = .forged
         try await chaos.loadEnds()
-        try await eventually("all is told", within: .seconds(120)) { chaos.isAllTold }
+        try await eventually("all is told") { chaos.isAllTold }
       },
       heal: { $0.fleet.simulator.weather = .fair }),
   ]

@@ -51,7 +51,7 @@ extension Scenario {
         while chaos.goesOn || round == 0 {
           try await chaos.pause(0.5...1)
           try await chaos.standAnAlarm(round)
-          try await chaos.pause(1...2)
+          if chaos.goesOn { try await chaos.pause(1...2) }
           round += 1
         }
       },

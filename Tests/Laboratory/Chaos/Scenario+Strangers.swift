@@ -45,7 +45,7 @@ extension Scenario {
     }
     let refused = chaos.history.registrations.count { $0.answer == .refused }
     guard refused == 0 else { throw ScenarioFailure(description: "\(refused) registrations found no place") }
-    try await eventually("the gateways have ended what the strangers hold", within: .seconds(120)) {
+    try await eventually("the gateways have ended what the strangers hold") {
       crowd.trickle()
       return crowd.held == 0
     }

@@ -27,7 +27,7 @@ extension Scenario {
       chaos.subscribedAt = unixMilliseconds()
       try await TestServers.current!.stall(queue: chaos.queue(of: .silent))
       try await chaos.loadEnds()
-      try await eventually("every event is told", within: .seconds(60)) { chaos.isAllTold }
+      try await eventually("every event is told") { chaos.isAllTold }
       if !chaos.size.isQuick { try chaos.compareDelays(measuredFrom..<troubleFrom) }
     },
     heal: { chaos in

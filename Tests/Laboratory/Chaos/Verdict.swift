@@ -17,7 +17,7 @@ struct Verdict {
     var isGraceful = false
     /// The longest delay of a graceful scenario, in milliseconds; `nil`: any. It is the grace period of the fleet.
     var mostDelay: Int64? = 10_000
-    /// The scenario breaks nothing on purpose.
+    /// The scenario breaks no part of the fleet: everything goes its main way, and no sweep repairs anything.
     var isUndisturbed = false
     /// At least one run must have come too late, and its worker must have dropped its result.
     var needsStaleRun = false
@@ -255,6 +255,8 @@ struct Verdict {
     if history.staleRuns == 0, expectations.needsStaleRun { problems.append("no late result was there to be refused") }
     if history.budgetWaits == 0, expectations.needsBudgetWait { problems.append("the budget was never used up") }
     if longestDelay < expectations.leastDelay { problems.append("nothing waited \(expectations.leastDelay) ms") }
+    for repair in history.repairs { problems.append("nothing was broken, and yet \(repair)") }
+    problems += history.vainWaits
     for role in history.unreadMetrics { problems.append("the metrics of \(role) could not be read") }
     if history.statusReads == 0 { problems.append("no status was read behind an event") }
     if history.ledgerReads == 0 { problems.append("no purchase was read behind an event") }

@@ -34,7 +34,13 @@ extension RunningFleet {
   }
 
   /// Deletes the fleet's database. If the server is away, it keeps it until somebody deletes the server's data.
-  func dropLedger() async { try? await TestServers.current!.dropDatabase(database) }
+  ///
+  /// With a standby, it keeps it, too: the test may have killed the primary for ever, and whoever uses a standby
+  /// deletes the data of both servers (`forgetStandby`).
+  func dropLedger() async {
+    guard !hasStandby else { return }
+    try? await TestServers.current!.dropDatabase(database)
+  }
 
   /// The hosts of the ledger; `nil` for its server alone.
   var ledgerPorts: [Int]? { hasStandby ? [TestServers.current!.postgres, TestServers.current!.standby] : nil }
@@ -54,19 +60,33 @@ extension RunningFleet {
 
   /// Counts rows of the ledger.
   public func count(_ table: String) async throws -> Int64 {
-    try await withLedger { client in
-      let rows = try await client.run(
-        // A statement's name is short, and each text has its own.
-        PostgresQuery(PostgresStatement("count \(table.hashValue)", "SELECT count(*) AS count FROM \(table)")))
-      return try rows.first?.int64("count") ?? 0
-    }
+    try await read("SELECT count(*) AS count FROM \(table)").first?.int64("count") ?? 0
   }
 
   /// The column `text` of what the ledger answers.
   public func texts(_ sql: String) async throws -> [String] {
-    try await withLedger { client in
-      try await client.run(PostgresQuery(PostgresStatement("texts in a test", sql))).compactMap { try $0.text("text") }
+    try await read(sql).compactMap { try $0.text("text") }
+  }
+
+  /// Reads over a connection that stays: a test that waits for something in the ledger asks for it again and again.
+  private func read(_ sql: String) async throws -> PostgresRows {
+    // A statement's name is short, and each text has its own.
+    let query = PostgresQuery(PostgresStatement("read \(sql.hashValue)", sql))
+    if ledgerReader == nil {
+      let reader = PostgresClient(try ledgerEndpoint(), connections: 1)
+      ledgerReader = reader
+      reader.start()
+      try await eventually("a connection to PostgreSQL") { reader.isReady }
     }
+    if let rows = try? await ledgerReader?.run(query) { return rows }
+    // The server was away, or is another one now.
+    return try await withLedger { try await $0.run(query) }
+  }
+
+  /// Ends the connection of ``count(_:)`` and ``texts(_:)``.
+  func closeLedgerReader() async {
+    await ledgerReader?.stop()
+    ledgerReader = nil
   }
 
   /// Runs a statement on the ledger, as somebody would who may write to its tables.
@@ -75,7 +95,11 @@ extension RunningFleet {
   }
 
   func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
+    try await PostgresClient.running(try ledgerEndpoint(), body)
+  }
+
+  private func ledgerEndpoint() throws -> PostgresEndpoint {
     let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
-    return try await PostgresClient.running(try PostgresEndpoint(url: url, password: nil, caFile: nil), body)
+    return try PostgresEndpoint(url: url, password: nil, caFile: nil)
   }
 }

@@ -50,9 +50,15 @@ extension RunningFleet {
   /// - Throws: ``NeededRepair``.
   func requireIdleSweeps() async throws {
     guard !TestServers.mayBreak, !mayRepair else { return }
-    let found = await repairs()
-    guard !found.isEmpty, logged(Self.slowTurn).isEmpty else { return }
+    let found = await neededRepairs()
+    guard !found.isEmpty else { return }
     throw NeededRepair(description: "nothing was broken, and yet " + found.joined(separator: "; "))
+  }
+
+  /// The same as ``repairs()``, but nothing if the machine stood still for a moment.
+  public func neededRepairs() async -> [String] {
+    let found = await repairs()
+    return found.isEmpty || !logged(Self.slowTurn).isEmpty ? [] : found
   }
 
   /// The line of a process that had no processor for a while.

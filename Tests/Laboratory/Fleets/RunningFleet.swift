@@ -8,6 +8,7 @@ import HTTP
 import HTTPClient
 import HTTPServer
 public import Messaging
+import Postgres
 public import Simulator
 public import TestSupport
 
@@ -68,7 +69,8 @@ public final class RunningFleet {
   /// What the webhook endpoint answers, by the number of the request from 1.
   public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
   public private(set) var roles: [String: RoleProcess] = [:]
-  private var logs: [String] = []
+  /// The files of the logs of all processes.
+  private(set) var logs: [String] = []
   public let simulator: Simulator
   /// The address of the webhook endpoint.
   public private(set) var webhookURL = ""
@@ -82,6 +84,8 @@ public final class RunningFleet {
   private let overrides: [String: String]
   /// The executable of the roles that start from now on. A test of an upgrade changes it.
   public var executable: String
+  /// The connection of what tests read in the ledger.
+  var ledgerReader: PostgresClient?
   let hasStandby: Bool
   let hasDoors: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
@@ -203,6 +207,7 @@ public final class RunningFleet {
     client.close()
     freshClient.close()
     await deleteQueues()
+    await closeLedgerReader()
     await dropLedger()
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
     if let late { throw late }
@@ -267,15 +272,21 @@ public final class RunningFleet {
       if let status = role.process.status {
         throw ChildProcess.Failure(description: "\(name) ended with \(status): \(self.text(of: role.log).suffix(500))")
       }
-      if role.address.isEmpty {
-        guard let address = self.listening(role.log) else { return false }
-        self.roles[name]?.address = address
-        if name.hasPrefix("gateway"), let port = address.split(separator: ":").last.flatMap({ Int($0) }) {
-          try self.network?.serve(name, at: port)
-        }
-      }
-      return (try? await self.get("http://\(self.roles[name]!.address)/readyz").status) == 200
+      return try await self.isReady(name)
     }
+  }
+
+  /// Whether a role says that it is ready.
+  public func isReady(_ name: String) async throws -> Bool {
+    guard let role = roles[name], role.process.status == nil else { return false }
+    if role.address.isEmpty {
+      guard let address = listening(role.log) else { return false }
+      roles[name]?.address = address
+      if name.hasPrefix("gateway"), let port = address.split(separator: ":").last.flatMap({ Int($0) }) {
+        try network?.serve(name, at: port)
+      }
+    }
+    return (try? await get("http://\(roles[name]!.address)/readyz").status) == 200
   }
 
   /// Kills roles with SIGKILL and waits until they are gone.
@@ -292,40 +303,6 @@ public final class RunningFleet {
   public func disconnect(_ user: String) async throws {
     mayRepair = true
     try await TestServers.current!.disconnect(user)
-  }
-
-  /// The lines with a text in the logs of all processes that the fleet has started.
-  public func logged(_ text: String) -> [Substring] {
-    logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
-  }
-
-  /// The log of a role's last process.
-  public func log(_ name: String) -> String { roles[name].map { text(of: $0.log) } ?? "" }
-
-  /// The sum of a metric's samples whose line starts with a text.
-  ///
-  /// - Throws: `NeverHappened` when the role does not have the metric. A metric without samples has a line of help,
-  ///   and is 0.
-  public func metric(_ role: String, _ start: String) async throws -> Double {
-    let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
-    let name = start.prefix { $0 != "{" }
-    guard text.contains("\n\(start)") || text.contains("# HELP \(name)") else {
-      throw NeverHappened(description: "\(role) has no metric \(start)")
-    }
-    return text.split(separator: "\n").filter { $0.hasPrefix(start) }
-      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
-  }
-
-  private func text(of path: String) -> String {
-    (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
-  }
-
-  private func listening(_ log: String) -> String? {
-    for line in text(of: log).split(separator: "\n") where line.contains("\"event\":\"listening\"") {
-      struct Line: Decodable { let address: String }
-      return try? JSONDecoder().decode(Line.self, from: Data(line.utf8)).address
-    }
-    return nil
   }
 
   // MARK: What comes back

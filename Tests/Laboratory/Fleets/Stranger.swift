@@ -81,12 +81,15 @@ public final class Stranger {
     watcher?.watch(.readable)
   }
 
+  /// What one call reads. All strangers share it: a debug build takes long to make one.
+  private static var piece = [UInt8](repeating: 0, count: pieceSize)
+  private static let pieceSize = 1 << 16
+
   private func read() {
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
     while !hasEnded {
-      let count = recv(descriptor, &piece, piece.count, 0)
+      let count = recv(descriptor, &Self.piece, Self.pieceSize, 0)
       if count > 0 {
-        received += piece.prefix(count)
+        received += Self.piece.prefix(count)
         changed.notify()
       } else if count == 0 || errno != EAGAIN {
         return close()

@@ -23,12 +23,13 @@ extension Duration {
 /// instead, in a ``Mailbox`` or with a signal.
 @LoopActor
 public func eventually(
-  _ what: String, within limit: Duration = .patience, _ condition: @LoopActor () async throws -> Bool
+  _ what: String, within limit: Duration = .patience, every pause: Duration = .milliseconds(20),
+  _ condition: @LoopActor () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
   while try await !condition() {
     guard ContinuousClock.now < deadline else { throw NeverHappened(what, within: limit) }
-    try await EventLoop.sleep(for: .milliseconds(20))
+    try await EventLoop.sleep(for: pause)
   }
 }
 
@@ -36,11 +37,15 @@ public func eventually(
 ///
 /// For work of many pieces, which may take longer as a whole than a test waits for one thing.
 ///
-/// - Parameter missing: what has not come yet.
+/// - Parameters:
+///   - limit: of each step.
+///   - pause: how long it waits before it asks again.
+///   - missing: what has not come yet.
 /// - Throws: ``NeverHappened`` with some of what is missing, if no step comes within the limit.
 @LoopActor
 public func untilNothingIsMissing(
-  _ what: String, within limit: Duration = .patience, _ missing: @LoopActor () async throws -> [String]
+  _ what: String, within limit: Duration = .patience, every pause: Duration = .milliseconds(20),
+  _ missing: @LoopActor () async throws -> [String]
 ) async throws {
   var (least, deadline) = (Int.max, ContinuousClock.now + limit)
   while true {
@@ -52,7 +57,7 @@ public func untilNothingIsMissing(
         description: "\(what): nothing more came in \(limit), and \(rest.count) are missing, such as "
           + rest.prefix(3).joined(separator: ", "))
     }
-    try await EventLoop.sleep(for: .milliseconds(20))
+    try await EventLoop.sleep(for: pause)
   }
 }
 

@@ -29,6 +29,7 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
     if let outer, outer >= weight { return try await function() }
     if let outer { await ServerGate.shared.leave(outer) }
     await ServerGate.shared.enter(weight)
+    let start = ContinuousClock.now
     let result: Result<Void, any Error>
     do {
       try await Self.$entered.withValue(weight) {
@@ -39,6 +40,9 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
       result = .failure(error)
     }
     await ServerGate.shared.leave(weight)
+    // Tests without a fleet are many, and short. A row of faults tells its own time.
+    let isRow = isAlone && test.isParameterized
+    if weight >= ServerGate.room / 4, !isRow { OwnTime.tell(test.displayName ?? test.name, since: start) }
     if let outer { await ServerGate.shared.enter(outer) }
     try result.get()
   }
