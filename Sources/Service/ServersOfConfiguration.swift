@@ -63,7 +63,7 @@ extension Topology {
   }
 }
 
-extension RetryPolicy {
+extension JobRetryPolicy {
   /// The jobs' policy of the configuration.
   public init(_ settings: WorkerSettings) {
     self.init(schedule: settings.retrySchedule, notFoundRetries: settings.notFoundRetries)

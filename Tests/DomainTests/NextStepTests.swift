@@ -3,9 +3,9 @@ import Testing
 
 /// The next step after an attempt.
 struct NextStepTests {
-  private let policy = RetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
+  private let policy = JobRetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
 
-  private func step(_ result: AttemptResult, attempt: Int, policy: RetryPolicy? = nil) -> NextStep {
+  private func step(_ result: AttemptResult, attempt: Int, policy: JobRetryPolicy? = nil) -> NextStep {
     .after(result, attempt: attempt, policy: policy ?? self.policy)
   }
 
@@ -47,7 +47,7 @@ struct NextStepTests {
   }
 
   @Test func withoutAScheduleTheFirstFailureEnds() {
-    let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
+    let policy = JobRetryPolicy(schedule: [], notFoundRetries: 0)
     #expect(step(.failed(.network), attempt: 1, policy: policy) == .finalize(.internalError))
   }
 
@@ -56,14 +56,14 @@ struct NextStepTests {
     #expect(step(.unknownTransaction, attempt: 2) == .retry(attempt: 3, after: .seconds(5), .notFoundYet))
     #expect(step(.unknownTransaction, attempt: 3) == .finalize(.transactionIdNotFound))
     #expect(step(.unknownTransaction, attempt: 9) == .finalize(.transactionIdNotFound))
-    let none = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 0)
+    let none = JobRetryPolicy(schedule: [.seconds(1)], notFoundRetries: 0)
     #expect(step(.unknownTransaction, attempt: 1, policy: none) == .finalize(.transactionIdNotFound))
   }
 
   /// Apple's last answer was that it knows no such transaction. That is the result, and no internal error.
   @Test
   func unknownTransactionWithAUsedUpSchedule() {
-    let policy = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)
+    let policy = JobRetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)
     #expect(
       step(.unknownTransaction, attempt: 1, policy: policy) == .retry(attempt: 2, after: .seconds(1), .notFoundYet))
     #expect(step(.unknownTransaction, attempt: 2, policy: policy) == .finalize(.transactionIdNotFound))

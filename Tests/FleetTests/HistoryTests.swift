@@ -43,6 +43,13 @@ struct HistoryTests {
       let before = try await sum(fleet, complete, of: workers)
       try await eventually("readings go on") { try await sum(fleet, complete, of: workers) > before + 3 }
       #expect(try await sum(fleet, new, of: workers) == Double(2 * (ids.count + 1)))
+      // The first reading has ended. What gets lost from now on is news, also of a purchase that nobody owns.
+      let late = "20000000000061"
+      try await fleet.begin(lives: ["{\"originalTransactionId\": \"\(late)\", \"kind\": \"nonConsumable\"}"])
+      try await eventually("the late purchase is told") {
+        let isIt = "topic = 'purchaseUpdated' AND position('\(late)' in convert_from(body, 'UTF8')) > 0"
+        return try await fleet.count("events WHERE \(isIt)") > 0
+      }
       #expect(try await sum(fleet, "countersign_history_notifications_total{outcome=\"refused\"}", of: workers) == 0)
       #expect(try await sum(fleet, "countersign_notifications_applied_total{outcome=\"refused\"}", of: workers) == 0)
     }

@@ -150,7 +150,7 @@ struct RefusedKeyTests {
         return runs >= again
       }
       let passed = (ContinuousClock.now - start) / .seconds(1)
-      #expect(runs <= passed * Double(RetryPolicy.waitingRunsPerSecond) + 1)
+      #expect(runs <= passed * Double(JobRetryPolicy.waitingRunsPerSecond) + 1)
 
       fleet.simulator.localWeather = [:]
       let results = try await fleet.finished(Set(waiting.map(\.id))).filter { $0.synchronizationId.hasPrefix("wait-") }

@@ -17,7 +17,7 @@ public final class WaitingTurns {
   }
 
   /// Gives the next turn of a publisher's jobs that wait for an app whose key Apple refuses: together they run
-  /// ``RetryPolicy/waitingRunsPerSecond`` times a second (decision 0037).
+  /// ``JobRetryPolicy/waitingRunsPerSecond`` times a second (decision 0037).
   ///
   /// If Redis was wiped, the line begins anew. The jobs that have their turns keep them, so for one round twice as many
   /// run.
@@ -27,7 +27,7 @@ public final class WaitingTurns {
     let reply = try await redis.run(
       .takeTurn, keys: ["turnsKey": keys.turns(publisher)],
       arguments: [
-        "interval": String(1_000_000 / RetryPolicy.waitingRunsPerSecond),
+        "interval": String(1_000_000 / JobRetryPolicy.waitingRunsPerSecond),
         "longest": String(Self.longestLine.wholeMilliseconds),
       ])
     guard let wait = reply.wait() else { throw RedisError.unexpected(reply, "take turn") }

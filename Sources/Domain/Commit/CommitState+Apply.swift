@@ -38,8 +38,9 @@ extension CommitState {
       changes.dueTimes[key] = changes.dueTimes[key].map { min($0, next) } ?? next
     }
     guard let after = purchases[key] else { return [] }
-    tellOwner(of: after, isEnd && !isNews ? .time : .evidence, update.publisher, update.traceparent)
-    let isTold = after.owner != nil || known?.owner != nil || !update.isPast
+    let isByTime = isEnd && !isNews
+    tellOwner(of: after, isByTime ? .time : .evidence, update.publisher, update.traceparent)
+    let isTold = after.owner != nil || known?.owner != nil || !update.isPast || isByTime
     if isTold, isNews || isEnd || after.owner != known?.owner {
       tellUpdates(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
       tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)

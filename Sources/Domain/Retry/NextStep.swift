@@ -13,7 +13,7 @@ public enum NextStep: Sendable, Equatable {
   ///   - attempt: the number of the last attempt, from 1.
   ///   - age: the time since the registration.
   public static func after(
-    _ result: AttemptResult, attempt: Int, policy: RetryPolicy, age: Duration = .zero
+    _ result: AttemptResult, attempt: Int, policy: JobRetryPolicy, age: Duration = .zero
   ) -> NextStep {
     switch result {
     case .verified: return .decide
@@ -36,11 +36,11 @@ public enum NextStep: Sendable, Equatable {
 
   private static func waitForPerson(_ attempt: Int, _ wait: Duration, _ cause: RetryCause, _ age: Duration) -> NextStep
   {
-    guard age < RetryPolicy.patienceWithPersons else { return .finalize(.internalError) }
+    guard age < JobRetryPolicy.patienceWithPersons else { return .finalize(.internalError) }
     return .retry(attempt: attempt, after: wait, cause)
   }
 
-  private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
+  private static func again(_ attempt: Int, _ policy: JobRetryPolicy, _ cause: RetryCause) -> NextStep {
     guard let delay = policy.delay(after: attempt) else { return .finalize(.internalError) }
     return .retry(attempt: attempt + 1, after: delay, cause)
   }

@@ -16,7 +16,7 @@ extension Problem {
   static func tooManyEndpoints(_ most: Int) -> Problem {
     Problem(
       409, words(of: .webhookEndpoints).code, "Too many endpoints",
-      detail: "The publisher has \(most) endpoints, or would have more than that. Delete some of them first.")
+      detail: "A publisher may have \(most) endpoints, and would have more. Delete some of them first.")
   }
 
   private static func words(of limit: Limit) -> (code: String, detail: String) {

@@ -15,10 +15,10 @@ public struct RecordedWebhooks: Sendable {
   /// Reads bodies.
   ///
   /// - Parameters:
-  ///   - preset: whose bodies they are.
+  ///   - reader: reads the bodies of a vendor.
   ///   - now: when they are read, in milliseconds since 1970.
   ///   - read: reads the next line without its line feed; `nil` at the end.
-  public init(_ preset: any RecordedBodyReader, now: Int64, read: @escaping () throws(ImportProblem) -> [UInt8]?) {
+  public init(_ reader: any RecordedBodyReader, now: Int64, read: @escaping () throws(ImportProblem) -> [UInt8]?) {
     var lines = ImportLines(read)
     var bodies: [(line: Int, time: Int64, body: RecordedBody)] = []
     var latest = Int64.min
@@ -26,7 +26,7 @@ public struct RecordedWebhooks: Sendable {
       while let line = try lines.next() {
         if line.allSatisfy(\.isBlank) { continue }
         do {
-          let body = try preset.body(JSONObject(JSONText(line, limits: .outside)), now: now)
+          let body = try reader.body(JSONObject(JSONText(line, limits: .outside)), now: now)
           if case .nothing = body { ignored += 1 }
           latest = max(latest, body.time ?? latest)
           bodies.append((lines.number, body.time ?? latest, body))

@@ -49,7 +49,7 @@ extension JobRun {
   @LoopActor
   final class Dependencies {
     let settings: WorkerSettings
-    let policy: RetryPolicy
+    let policy: JobRetryPolicy
     let topology: Topology
     let leases: any JobLeases
     /// The places of jobs in this worker.
@@ -92,7 +92,7 @@ extension JobRun {
       tracer: Tracer? = nil
     ) {
       self.settings = settings
-      policy = RetryPolicy(settings)
+      policy = JobRetryPolicy(settings)
       self.topology = topology
       self.leases = leases
       self.takeTurn = takeTurn

@@ -46,6 +46,8 @@ struct Sweep {
   /// The pause between two looks while enough jobs wait. Workers take fewer than ``low`` meanwhile, up to 20,000 a
   /// second. While fewer jobs wait, there is no pause.
   nonisolated static let pause = Duration.milliseconds(50)
+  /// The same for jobs in bulk: their queue may stay full for hours.
+  nonisolated static let pauseInBulk = Duration.milliseconds(200)
   /// While jobs in bulk wait in the queue, a synchronization is left there for so long: an import may take hours.
   nonisolated static let patienceInBulk = Duration.seconds(86_400)
   /// While it fills the queue, a look names so many jobs in the log.
@@ -57,14 +59,16 @@ struct Sweep {
   func run(isFilling: Bool = false) async -> Look {
     do {
       let waiting = try await waiting()
-      if isFilling, waiting >= Self.low { return Look(pause: Self.pause) }
+      if isFilling, waiting >= Self.low { return Look(pause: pause) }
       let due = try await dueJobs(waiting > 0 && !isFilling ? patience : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
       var look = await enqueue(due.jobs, named: isFilling ? Self.mostNamed : Self.mostAtOnce)
       let enqueued = look.count + look.hurried
       if enqueued > 0, due.count >= Self.mostAtOnce {
-        look.pause = waiting + enqueued < Self.low ? .zero : Self.pause
+        // A broker that refuses some of them would otherwise be asked again at once, for the next five hundred.
+        let isWhole = enqueued == due.jobs.count
+        look.pause = isWhole && waiting + enqueued < Self.low ? .zero : pause
       }
       return look
     } catch {
@@ -72,6 +76,8 @@ struct Sweep {
       return Look()
     }
   }
+
+  private var pause: Duration { lane == .bulk ? Self.pauseInBulk : Self.pause }
 
   private var patience: Duration { lane == .bulk ? max(interval * 10, Self.patienceInBulk) : interval * 10 }
 

@@ -23,7 +23,9 @@ extension Sweep {
     let filling = Filling()
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
-      for lane in JobLane.allCases {
+      // Between two looks at everything, only those lanes are looked at that the sweep fills.
+      let isWhole = filling.isDue(every: settings.sweepInterval)
+      for lane in JobLane.allCases where isWhole || filling.pauses[lane] != nil {
         let sweep = Sweep(
           dueJobs: {
             try await open.dueJobs(lane, limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
@@ -38,7 +40,7 @@ extension Sweep {
         metrics.hurried.add(Double(found.hurried))
         filling.pauses[lane] = found.pause
       }
-      if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
+      if isWhole, ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
       filling.goOn()
     }
     let redis = parts.redis
@@ -54,6 +56,14 @@ extension Sweep {
     weak var chore: Chore?
     /// How long each of them waits for its next look.
     var pauses: [JobLane: Duration] = [:]
+    private var lastWhole: ContinuousClock.Instant?
+
+    /// Whether the next look is one at everything. Notes it.
+    func isDue(every interval: Duration) -> Bool {
+      if !pauses.isEmpty, let lastWhole, .now < lastWhole + interval { return false }
+      lastWhole = .now
+      return true
+    }
 
     /// Lets the next look come in time. A look that ends must ask: a timer that fires during a look asks in vain.
     func goOn() {

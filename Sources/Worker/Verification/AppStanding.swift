@@ -23,7 +23,7 @@ struct AppStanding: Equatable {
   static let shortestPause: Int64 = 5_000
   static let pause: Int64 = 60_000
   /// A job waits half as long as the refusal has lasted, and no longer than this unless many wait
-  /// (``RetryPolicy/waitingRunsPerSecond``).
+  /// (``JobRetryPolicy/waitingRunsPerSecond``).
   static let longestWait: Int64 = 300_000
 
   /// When Apple began to refuse the key; `nil` if it does not.

@@ -84,6 +84,14 @@ struct CommitApplyTests {
     #expect(told.map(\.topic) == [EventTopic.entitlementsChanged, EventTopic.purchaseUpdated])
   }
 
+  @Test func `that a period has ended is told by the time, whatever a first reading finds`() throws {
+    var purchase = T.purchase(T.transaction(expires: 9), version: 3)
+    purchase.updatedAt = T.at(5)
+    var commit = TestCommit([purchase])
+    let events = commit.apply([T.transaction(expires: 9)], notified(.renewed), isPast: true)
+    #expect(try events.map { try ToldUpdate($0).reason } == ["ended"])
+  }
+
   @Test func `what the first reading of a history gives to a customer is told`() {
     var facts = T.transaction(expires: 30)
     facts.appAccountToken = token

@@ -12,7 +12,7 @@ import Testing
 )
 @LoopActor
 struct TurnTests {
-  private static let interval = Duration.seconds(1) / RetryPolicy.waitingRunsPerSecond
+  private static let interval = Duration.seconds(1) / JobRetryPolicy.waitingRunsPerSecond
 
   private func last(_ test: CoordinationOnRedis) async throws -> Int64 {
     try #require(try await test.redis.send(["GET", test.prefix + "turns:1"]).string.flatMap { Int64($0) })

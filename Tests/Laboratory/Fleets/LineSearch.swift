@@ -16,7 +16,9 @@ public struct LineSearch {
 
   /// The lines that contain a part, without their breaks.
   public func lines(with part: String) -> [Substring] {
-    bytes.withUnsafeBytes { raw in
+    // The search would find it across a break.
+    if part.utf8.contains(UInt8(ascii: "\n")) { return [] }
+    return bytes.withUnsafeBytes { raw in
       raw.withMemoryRebound(to: CChar.self) { text in
         guard let base = text.baseAddress else { return [] }
         var found: [Substring] = []

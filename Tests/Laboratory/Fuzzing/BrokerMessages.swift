@@ -43,7 +43,7 @@ enum BrokerMessages {
       _ = JobDelayQueue(due: JobMessage.due(message), now: now)
       _ = JobMessage.message(job, attempt: attempt, queue: "q", due: JobMessage.due(message))
       _ = (job.claim.encoded, max(0, now.subtracting(job.registeredAt)))
-      let policy = RetryPolicy(schedule: [.seconds(1), .seconds(3600)], notFoundRetries: 2)
+      let policy = JobRetryPolicy(schedule: [.seconds(1), .seconds(3600)], notFoundRetries: 2)
       _ = NextStep.after(.failed(.network), attempt: attempt, policy: policy)
     }
     _ = JobMessage.putOff(message) { "q\($0)" }

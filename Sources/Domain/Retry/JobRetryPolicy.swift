@@ -1,6 +1,6 @@
 /// How often the workers try a job, and how long a failed one waits before its next attempt. ``NextStep`` says what
 /// counts as a failure.
-public struct RetryPolicy: Sendable {
+public struct JobRetryPolicy: Sendable {
   /// The delay before each further attempt.
   public let schedule: [Duration]
   /// Further attempts while Apple does not know the transaction, which may be newer than Apple's index.
