@@ -158,7 +158,8 @@ class Deliveries:
         if not self.ended:
             return "no job has ended"
         edges = [0, *self.at_most, self.ended]
-        parts = [(high - low) / self.ended for low, high in zip(edges, edges[1:])]
+        # Two jobs may end while the metrics are read.
+        parts = [max(0, high - low) / self.ended for low, high in zip(edges, edges[1:])]
         return (f"{self.total / self.ended:.2f}; "
                 + ", ".join(f"{name}: {part:.1%}" for name, part in zip(("1", "2", "3", "more"), parts)))
 
