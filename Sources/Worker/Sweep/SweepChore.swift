@@ -24,7 +24,7 @@ extension Sweep {
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
       // Between two looks at everything, only those lanes are looked at that the sweep fills.
-      let isWhole = filling.isDue(every: settings.sweepInterval)
+      let isWhole = filling.beginsWhole(every: settings.sweepInterval)
       for lane in JobLane.allCases where isWhole || filling.pauses[lane] != nil {
         let sweep = Sweep(
           dueJobs: {
@@ -58,8 +58,8 @@ extension Sweep {
     var pauses: [JobLane: Duration] = [:]
     private var lastWhole: ContinuousClock.Instant?
 
-    /// Whether the next look is one at everything. Notes it.
-    func isDue(every interval: Duration) -> Bool {
+    /// Begins a look, and returns whether it is one at everything.
+    func beginsWhole(every interval: Duration) -> Bool {
       if !pauses.isEmpty, let lastWhole, .now < lastWhole + interval { return false }
       lastWhole = .now
       return true

@@ -20,7 +20,7 @@ struct ShadowOptions {
       let presets = ImportPresets.ofBuild
       if let reader = presets.bodies.first(where: { $0.name == name }) {
         self = .webhooks(reader)
-      } else if let preset = presets.others.first(where: { $0.name.rawValue == name }) {
+      } else if let preset = presets.export(named: ImportPresetName(rawValue: name)), preset.name != .countersign {
         self = .export(preset)
       } else {
         return nil
