@@ -197,6 +197,9 @@ struct VerdictTests {
     #expect(verdict { $0.sweeps["a"] = 1400 }.holds)
     #expect(verdict { $0.sweeps["c"] = 3 }.holds)
     #expect(verdict(Verdict.Expectations(allowsSweep: true)) { $0.sweeps["a"] = 1200 }.holds)
+    // The way back of what a killed worker had from the line. Where no worker dies, nothing needs it.
+    #expect(verdict { $0.sweptFromHands = ["a"] }.holds)
+    #expect(!verdict(Verdict.Expectations(isGraceful: true)) { $0.sweptFromHands = ["a"] }.holds)
   }
 
   @Test func graceful() {

@@ -253,7 +253,7 @@ extension RedisScript {
     if known[9] and isCopy == '0' then redis.call('HDEL', synchronizationKey, 'copy') end
     redis.call('ZADD', openKey, millis + sweepAfter, member)
     return giveLease(transactionKey, synchronizationKey, kept[1], micros, crashes, duration, place, endpoint,
-      deliveries)
+      deliveries, 1)
     """)
 
   fileprivate static let forgetCopy = RedisScript(

@@ -177,7 +177,8 @@ extension RedisScript {
           found[#found + 1] = {synchronization.job, synchronization.attempt, synchronization.copy,
             millis - synchronization.joined,
             giveLease(synchronization.transactionKey, synchronization.key, synchronization.kept, micros,
-              synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries),
+              synchronization.crashes, duration, line.place, endpoint, synchronization.deliveries,
+              \(DueJob.outOfLine)),
             synchronization.run}
           return true
         end

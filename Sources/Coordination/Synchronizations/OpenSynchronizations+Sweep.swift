@@ -50,7 +50,10 @@ extension OpenSynchronizations {
       let fields = row.array ?? []
       do {
         let job = try Job(JSONText(Array((fields[at: 0].string ?? "").utf8), limits: .own), doors: doors)
-        due.jobs.append(DueJob(job, run: fields[at: 1].integer ?? 0, isHurried: fields[at: 2].integer == 1))
+        due.jobs.append(
+          DueJob(
+            job, run: fields[at: 1].integer ?? 0, isHurried: fields[at: 2].integer == 1,
+            isOutOfLine: fields[at: 3].integer == 1))
       } catch is Job.NewerFormat {
         due.newer += 1
       } catch {
@@ -70,7 +73,7 @@ extension RedisScript {
     local due = redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'WITHSCORES', 'LIMIT', 0, limit)
     for index = 1, #due, 2 do
       local member = due[index]
-      local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion', 'sweeps', 'run')
+      local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion', 'sweeps', 'run', 'held')
       if newer(member, state[3]) then
         redis.call('ZADD', openKey, millis + interval, member)
         newerCount = newerCount + 1
@@ -81,7 +84,8 @@ extension RedisScript {
         -- The number counts when its message arrives: until then an earlier message is the only one.
         local run = math.max(tonumber(state[4] or 0), tonumber(state[5] or 0)) + 1
         redis.call('HSET', prefix .. member, 'sweeps', run)
-        jobs[#jobs + 1] = {state[2], run, tonumber(due[index + 1]) <= \(HurriedTurns.last) and 1 or 0}
+        jobs[#jobs + 1] = {state[2], run, tonumber(due[index + 1]) <= \(HurriedTurns.last) and 1 or 0,
+          state[6] == '\(DueJob.outOfLine)' and 1 or 0}
       end
     end
     return {jobs, newerCount}

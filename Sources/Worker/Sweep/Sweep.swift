@@ -15,6 +15,9 @@ import Observability
 /// After a wipe of the broker a million may be due. The sweep then goes on at the pace of the workers: it fills the
 /// queue again before they have emptied it.
 ///
+/// If a worker dies with a job that it had from the line for calls, nobody else has the job but its copy, which may
+/// come back half an hour later. So the line lets the sweep look ten seconds after the lease (decision 0039).
+///
 /// Each lane has a sweep of its own: a long queue of jobs in bulk keeps nobody else's job from coming back.
 @LoopActor
 struct Sweep {
@@ -103,7 +106,10 @@ struct Sweep {
       guard isNamed, !due.isHurried else { return true }
       log.warning(
         "enqueued again",
-        ["synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text)])
+        [
+          "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
+          "cause": .string(due.isOutOfLine ? "a worker had it from the line and did not end it" : ""),
+        ])
       return true
     } catch {
       if isNamed { log.warning("sweep failed", ["cause": .failure(error)]) }

@@ -145,6 +145,25 @@ struct CallLineTests {
     }
   }
 
+  @Test func `the sweep tells which job a worker had from the line and did not end`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      try await shut(test)
+      try await join(test, job("a", "A"))
+      try await open(test)
+      let found = try #require(try await next(test).jobs.first)
+      _ = try await test.lease(job("b", "B"))
+      func due() async throws -> [DueJob] {
+        for id in ["a", "b"] { _ = try await test.redis.send(["ZADD", test.prefix + "open", "XX", "1e12", "1:\(id)"]) }
+        return try await test.open.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs
+          .sorted { $0.job.synchronizationId.text < $1.job.synchronizationId.text }
+      }
+      #expect(try await due() == [DueJob(job("a", "A"), run: 1, isOutOfLine: true), DueJob(job("b", "B"), run: 1)])
+      // A worker that gives the job back has ended it.
+      try await test.release(found.job, found.lease)
+      #expect(try await due() == [DueJob(job("a", "A"), run: 2), DueJob(job("b", "B"), run: 2)])
+    }
+  }
+
   @Test func `a line without calls gives nothing, and says when to look again`() async throws {
     try await CoordinationOnRedis.with { test async throws in
       #expect(try await next(test).wait == nil)

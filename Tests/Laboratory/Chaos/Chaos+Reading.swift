@@ -129,12 +129,17 @@ extension Chaos {
     struct Line: Decodable {
       let time: String
       let synchronizationId: String
+      let cause: String?
     }
     for text in fleet.logged("\"event\":\"enqueued again\"") {
       guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)),
         let time = milliseconds(rfc3339: line.time)
       else { continue }
-      history.sweeps[line.synchronizationId] = min(time, history.sweeps[line.synchronizationId] ?? time)
+      if line.cause == nil {
+        history.sweeps[line.synchronizationId] = min(time, history.sweeps[line.synchronizationId] ?? time)
+      } else {
+        history.sweptFromHands.insert(line.synchronizationId)
+      }
     }
   }
 }

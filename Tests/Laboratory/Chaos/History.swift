@@ -100,6 +100,8 @@ struct History {
   var measures: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
   var sweeps: [String: Int64] = [:]
+  /// What it enqueued again because a worker had it from the line and did not end it. That is its way back.
+  var sweptFromHands: Set<String> = []
   /// Deliveries that the broker marked as redelivered. When a consumer is cancelled, the broker also marks messages
   /// that it had not yet sent to it. So this is a figure only: the effects show which messages ran twice.
   var redeliveries = 0

@@ -95,6 +95,9 @@ struct Verdict {
         if let sweep = history.sweeps[id], sweep < first, !expectations.allowsSweep {
           problems.append("\(id) had to be brought back by the sweep")
         }
+        if expectations.isGraceful, history.sweptFromHands.contains(id) {
+          problems.append("\(id) had to be brought back by the sweep, and no worker died")
+        }
       }
     }
     for registration in history.lastRegistrations { _ = judgePromise(registration.id) }
