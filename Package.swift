@@ -263,9 +263,10 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway",
-        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging",
-        "Observability", "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
+        "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Fleets",
+        "Formats", "Gateway", "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger",
+        "Messaging", "Observability", "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport",
+        "Transport",
       ]),
     tests(
       "FleetTests",

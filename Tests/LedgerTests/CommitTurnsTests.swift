@@ -1,3 +1,4 @@
+import Domain
 import Testing
 
 @testable import Ledger
@@ -13,7 +14,91 @@ struct CommitTurnsTests {
   private func append(
     _ names: [String], of publisher: Int64 = 1, _ isBackground: Bool, to turns: inout CommitTurns<String>
   ) {
-    for name in names { turns.append(name, of: publisher, isBackground: isBackground) }
+    for name in names {
+      turns.append(name, of: publisher, for: nil, isBackground: isBackground, at: .zero)
+    }
+  }
+
+  private func append(
+    _ names: [String], for customer: CustomerId, at seconds: Double = 0, _ isBackground: Bool = false,
+    to turns: inout CommitTurns<String>
+  ) {
+    for name in names {
+      turns.append(
+        name, of: 1, for: CustomerKey(publisherId: 1, id: customer), isBackground: isBackground, at: .seconds(seconds))
+    }
+  }
+
+  @Test func `work of a customer that comes while other work waits has commits of its own`() throws {
+    var turns = turns(connections: 3)
+    append(["m1", "m2", "m3", "m4", "m5", "m6"], for: "me", to: &turns)
+    append(["y1"], for: "you", to: &turns)
+    // The first one stands among the others.
+    let first = try #require(next(&turns))
+    #expect(first.elements == ["m1", "y1"])
+    let second = try #require(next(&turns))
+    #expect(second.elements == ["m2", "m3", "m4", "m5"])
+    let third = try #require(next(&turns))
+    #expect(third.elements == ["m6"])
+    for batch in [first, second, third] { turns.end(batch) }
+    // For a while it stays so: other workers may hold the customer's row.
+    append(["m7"], for: "me", at: 4.9, to: &turns)
+    append(["y2"], for: "you", at: 4.9, to: &turns)
+    for elements in [["y2"], ["m7"]] {
+      let batch = try #require(next(&turns))
+      #expect(batch.elements == elements && !batch.isBackground)
+      turns.end(batch)
+    }
+    append(["m8"], for: "me", at: 9.9, to: &turns)
+    append(["y3"], for: "you", at: 9.9, to: &turns)
+    #expect(next(&turns)?.elements == ["m8", "y3"])
+  }
+
+  @Test func `crowded customers take turns, and leave the last connection to the others`() throws {
+    var turns = turns(connections: 2)
+    append(["m0"], for: "me", to: &turns)
+    append(["y0"], for: "you", to: &turns)
+    turns.end(try #require(next(&turns)))
+    append(["m1", "m2"], for: "me", to: &turns)
+    append(["y1", "y2"], for: "you", to: &turns)
+    let first = try #require(next(&turns))
+    #expect(first.elements == ["m1", "y1"])
+    let second = try #require(next(&turns))
+    #expect(second.elements == ["m2"])
+    #expect(next(&turns)?.elements == nil)
+    turns.end(first)
+    #expect(next(&turns)?.elements == nil)
+    append(["a1"], for: "anybody", to: &turns)
+    #expect(next(&turns)?.elements == ["a1"])
+    turns.end(second)
+    #expect(next(&turns)?.elements == ["y2"])
+  }
+
+  @Test func `crowded customers and background work take turns`() {
+    var turns = turns(connections: 1, most: 1)
+    append(["x"], for: "me", to: &turns)
+    append(["c1", "c2", "c3"], for: "me", to: &turns)
+    append(["b1", "b2", "b3"], true, to: &turns)
+    // An import of one customer's purchases is background work, whoever else comes.
+    append(["b4"], for: "me", true, to: &turns)
+    var all: [String] = []
+    while let batch = turns.next() {
+      all += batch.elements
+      turns.end(batch)
+    }
+    #expect(all == ["x", "c1", "b1", "c2", "b2", "c3", "b3", "b4"])
+  }
+
+  @Test func `a customer who was crowded long ago counts like any other`() throws {
+    var turns = turns(connections: 1, most: 1000)
+    for number in 0..<300 {
+      append(["a", "b"], for: CustomerId("\(number)"), at: Double(number), to: &turns)
+      while let batch = turns.next() { turns.end(batch) }
+    }
+    append(["last"], for: "299", at: 300, to: &turns)
+    append(["first"], for: "0", at: 300, to: &turns)
+    // The last one is crowded still, so it does not come along.
+    #expect(next(&turns)?.elements == ["first"])
   }
 
   @Test func `background work leaves the last connection to work that somebody waits for`() throws {

@@ -39,6 +39,21 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
     }
     return taken
   }
+
+  /// Takes the next elements of the party whose turn it is.
+  ///
+  /// - Returns: `most` elements, or all of the party's if there are fewer.
+  public mutating func takeNextParty(_ most: Int) -> [Element] {
+    guard most > 0, let party = order.takeFirst(), var line = lines.removeValue(forKey: party) else { return [] }
+    var taken: [Element] = []
+    while taken.count < most, let element = line.takeFirst() { taken.append(element) }
+    count -= taken.count
+    if !line.isEmpty {
+      lines[party] = line
+      order.append(party)
+    }
+    return taken
+  }
 }
 
 /// A queue whose first element leaves it at the cost of one element, in the mean.

@@ -198,7 +198,7 @@ extension PostgresStatement {
     """)
 
   fileprivate static let readOwned = PostgresStatement(
-    "read owned", isByKeys: true, PurchaseRow.owned(by: concerned))
+    "read owned", isByKeys: true, PurchaseRow.deciding(for: concerned, beside: keys(3)))
 
   fileprivate static let readGrants = PostgresStatement(
     "read grants", isByKeys: true, GrantRow.open(of: concerned))

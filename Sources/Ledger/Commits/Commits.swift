@@ -76,6 +76,16 @@ public final class Commits {
       }
     }
 
+    /// Whose row the commit locks; `nil` for news about a purchase, whose owner the commit finds out.
+    var customer: CustomerKey? {
+      switch work {
+      case .finalize(let request, _): request.customerKey
+      case .apply: nil
+      case .postpone(let waiting, _):
+        CustomerKey(publisherId: waiting.job.publisherId, id: waiting.job.customerId)
+      }
+    }
+
     /// Whether nobody waits for it: jobs in bulk, and looks of timers.
     var isBackground: Bool {
       switch work {
@@ -167,7 +177,9 @@ public final class Commits {
   }
 
   private func line(_ entry: Entry) {
-    waiting.append(entry, of: entry.publisherId, isBackground: entry.isBackground)
+    waiting.append(
+      entry, of: entry.publisherId, for: entry.customer, isBackground: entry.isBackground,
+      at: .nanoseconds(Int64(clamping: monotonicNanoseconds())))
   }
 
   /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.

@@ -68,4 +68,16 @@ struct TurnQueueTests {
     taken += queue.takeNext(queue.count)
     #expect(taken == Array(0..<1000))
   }
+
+  @Test func `one party's elements come out together, and the rest of them at its next turn`() {
+    var queue = TurnQueue<String, Int>()
+    for number in 1...3 { queue.append(number, of: "a") }
+    queue.append(4, of: "b")
+    #expect(queue.takeNextParty(0).isEmpty)
+    #expect(queue.takeNextParty(2) == [1, 2])
+    queue.append(5, of: "a")
+    #expect(queue.takeNextParty(2) == [4])
+    #expect(queue.takeNextParty(9) == [3, 5])
+    #expect(queue.takeNextParty(1).isEmpty && queue.isEmpty)
+  }
 }

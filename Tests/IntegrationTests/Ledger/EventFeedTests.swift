@@ -1,6 +1,7 @@
 import Domain
 import EventLoop
 import Fleets
+import Formats
 import Ledger
 import Postgres
 import ServerSupport
@@ -210,7 +211,7 @@ struct EventFeedTests {
       let state = Overlap()
       let writers = (0..<10).map { writer in
         Task { @LoopActor in
-          var random = SeededRandom(UInt64(writer + 1))
+          var random = SeededRandom(seed: UInt64(writer + 1))
           for round in 0..<60 {
             let key = Int32(Int.random(in: 0..<4, using: &random))
             let (early, late) = (Int.random(in: 0..<6, using: &random), Int.random(in: 0..<6, using: &random))

@@ -57,7 +57,7 @@ struct EvidenceGrowthTests {
     let signed = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06]
     for seed in UInt64(1)...8 {
       try await CommitLab.with { lab in
-        var random = SeededRandom(seed)
+        var random = SeededRandom(seed: seed)
         // Apple refunds it between the third and the fifth date, and takes the refund back.
         let pieces = try signed.enumerated().map { number, date in
           try piece(signed: date, revoked: (2...3).contains(number) ? -1 : nil)
