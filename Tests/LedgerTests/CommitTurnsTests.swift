@@ -9,7 +9,7 @@ struct CommitTurnsTests {
     CommitTurns(mostAtOnce: most, connections: connections)
   }
 
-  private func next(_ turns: inout CommitTurns<String>) -> CommitTurns<String>.Batch? { turns.next() }
+  private func next(_ turns: inout CommitTurns<String>) -> CommitTurns<String>.Batch? { turns.next(at: .zero) }
 
   private func append(
     _ names: [String], of publisher: Int64 = 1, _ isBackground: Bool, to turns: inout CommitTurns<String>
@@ -29,76 +29,101 @@ struct CommitTurnsTests {
     }
   }
 
-  @Test func `work of a customer that comes while other work waits has commits of its own`() throws {
+  @Test func `a customer of whom much waits has commits of its own`() throws {
     var turns = turns(connections: 3)
-    append(["m1", "m2", "m3", "m4", "m5", "m6"], for: "me", to: &turns)
+    append((1...9).map { "m\($0)" }, for: "me", to: &turns)
     append(["y1"], for: "you", to: &turns)
-    // The first one stands among the others.
+    // The first ones stand among the others.
     let first = try #require(next(&turns))
-    #expect(first.elements == ["m1", "y1"])
+    #expect(first.elements == ["m1", "m2", "m3", "y1"])
     let second = try #require(next(&turns))
-    #expect(second.elements == ["m2", "m3", "m4", "m5"])
+    #expect(second.elements == ["m4", "m5", "m6", "m7"] && !second.isBackground)
+    // The next one of the same customer would only wait for the same row.
+    #expect(next(&turns)?.elements == nil)
+    append(["y2"], for: "you", to: &turns)
     let third = try #require(next(&turns))
-    #expect(third.elements == ["m6"])
-    for batch in [first, second, third] { turns.end(batch) }
+    #expect(third.elements == ["y2"])
+    for batch in [first, second, third] { turns.end(batch, at: .zero) }
+    let fourth = try #require(next(&turns))
+    #expect(fourth.elements == ["m8", "m9"])
+    turns.end(fourth, at: .zero)
     // For a while it stays so: other workers may hold the customer's row.
-    append(["m7"], for: "me", at: 4.9, to: &turns)
-    append(["y2"], for: "you", at: 4.9, to: &turns)
-    for elements in [["y2"], ["m7"]] {
+    append(["m10"], for: "me", at: 4.9, to: &turns)
+    append(["y3"], for: "you", at: 4.9, to: &turns)
+    for elements in [["y3"], ["m10"]] {
       let batch = try #require(next(&turns))
-      #expect(batch.elements == elements && !batch.isBackground)
-      turns.end(batch)
+      #expect(batch.elements == elements)
+      turns.end(batch, at: .zero)
     }
-    append(["m8"], for: "me", at: 9.9, to: &turns)
-    append(["y3"], for: "you", at: 9.9, to: &turns)
-    #expect(next(&turns)?.elements == ["m8", "y3"])
+    append(["m11"], for: "me", at: 9.9, to: &turns)
+    append(["y4"], for: "you", at: 9.9, to: &turns)
+    #expect(next(&turns)?.elements == ["m11", "y4"])
+  }
+
+  @Test func `commits of a crowded customer take a quarter of the time`() throws {
+    var turns = turns(connections: 2)
+    func next(_ milliseconds: Int) -> CommitTurns<String>.Batch? { turns.next(at: .milliseconds(milliseconds)) }
+    append((1...11).map { "m\($0)" }, for: "me", to: &turns)
+    turns.end(try #require(next(0)), at: .zero)
+    let own = try #require(next(100))
+    #expect(own.elements == ["m4", "m5", "m6", "m7"])
+    // While it is under way its end comes first.
+    #expect(turns.rest(at: .milliseconds(101)) == nil)
+    turns.end(own, at: .milliseconds(110))
+    #expect(next(139) == nil && turns.rest(at: .milliseconds(139)) == .milliseconds(1))
+    append(["y1"], for: "you", at: 0.139, to: &turns)
+    let others = try #require(next(139))
+    #expect(others.elements == ["y1"])
+    #expect(next(140)?.elements == ["m8", "m9", "m10", "m11"])
+    #expect(turns.rest(at: .milliseconds(140)) == nil)
   }
 
   @Test func `crowded customers take turns, and leave the last connection to the others`() throws {
     var turns = turns(connections: 2)
-    append(["m0"], for: "me", to: &turns)
-    append(["y0"], for: "you", to: &turns)
-    turns.end(try #require(next(&turns)))
-    append(["m1", "m2"], for: "me", to: &turns)
-    append(["y1", "y2"], for: "you", to: &turns)
+    for customer in ["m", "y"] {
+      append((1...5).map { customer + "\($0)" }, for: CustomerId(customer), to: &turns)
+    }
     let first = try #require(next(&turns))
-    #expect(first.elements == ["m1", "y1"])
+    #expect(first.elements == ["m1", "m2", "m3", "y1"])
     let second = try #require(next(&turns))
-    #expect(second.elements == ["m2"])
+    #expect(second.elements == ["y2", "y3"])
+    turns.end(second, at: .zero)
+    let third = try #require(next(&turns))
+    #expect(third.elements == ["m4", "m5"])
     #expect(next(&turns)?.elements == nil)
-    turns.end(first)
+    turns.end(first, at: .zero)
     #expect(next(&turns)?.elements == nil)
     append(["a1"], for: "anybody", to: &turns)
     #expect(next(&turns)?.elements == ["a1"])
-    turns.end(second)
-    #expect(next(&turns)?.elements == ["y2"])
+    turns.end(third, at: .zero)
+    #expect(next(&turns)?.elements == ["y4", "y5"])
   }
 
   @Test func `crowded customers and background work take turns`() {
     var turns = turns(connections: 1, most: 1)
-    append(["x"], for: "me", to: &turns)
+    append(["x1", "x2", "x3"], for: "me", to: &turns)
     append(["c1", "c2", "c3"], for: "me", to: &turns)
     append(["b1", "b2", "b3"], true, to: &turns)
     // An import of one customer's purchases is background work, whoever else comes.
     append(["b4"], for: "me", true, to: &turns)
     var all: [String] = []
-    while let batch = turns.next() {
+    while let batch = next(&turns) {
       all += batch.elements
-      turns.end(batch)
+      turns.end(batch, at: .zero)
     }
-    #expect(all == ["x", "c1", "b1", "c2", "b2", "c3", "b3", "b4"])
+    #expect(all == ["x1", "x2", "x3", "c1", "b1", "c2", "b2", "c3", "b3", "b4"])
   }
 
   @Test func `a customer who was crowded long ago counts like any other`() throws {
     var turns = turns(connections: 1, most: 1000)
     for number in 0..<300 {
-      append(["a", "b"], for: CustomerId("\(number)"), at: Double(number), to: &turns)
-      while let batch = turns.next() { turns.end(batch) }
+      append(["a", "b", "c", "d"], for: CustomerId("\(number)"), at: Double(number), to: &turns)
+      while let batch = turns.next(at: .seconds(number)) { turns.end(batch, at: .seconds(number)) }
     }
     append(["last"], for: "299", at: 300, to: &turns)
     append(["first"], for: "0", at: 300, to: &turns)
     // The last one is crowded still, so it does not come along.
-    #expect(next(&turns)?.elements == ["first"])
+    #expect(turns.next(at: .seconds(300))?.elements == ["first"])
   }
 
   @Test func `background work leaves the last connection to work that somebody waits for`() throws {
@@ -112,7 +137,7 @@ struct CommitTurnsTests {
     let second = try #require(next(&turns))
     #expect(second.elements == ["a1"])
     #expect(!second.isBackground)
-    turns.end(first)
+    turns.end(first, at: .zero)
     let third = try #require(next(&turns))
     #expect(third.elements == ["b5"])
     #expect(turns.count == 0)
@@ -134,9 +159,9 @@ struct CommitTurnsTests {
     append((1...40).map { "a\($0)" }, false, to: &turns)
     var kinds = ""
     for _ in 1...15 {
-      guard let batch = turns.next() else { break }
+      guard let batch = next(&turns) else { break }
       kinds += batch.isBackground ? "b" : "a"
-      turns.end(batch)
+      turns.end(batch, at: .zero)
     }
     #expect(kinds == "aaaabaaaabaaaab")
   }

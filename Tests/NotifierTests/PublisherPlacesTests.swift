@@ -83,6 +83,25 @@ struct PublisherPlacesTests {
     #expect(share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) == .park(.milliseconds(37_920)))
   }
 
+  @Test func `attempts that hang are expected to take seconds, before anybody knows how many`() {
+    // The hundredth delivery that goes away: 250 places come free in five seconds.
+    func hundredth(_ share: PublisherPlaces, at age: Duration) -> EndpointLane.Admission {
+      var share = share
+      let start: Duration = .seconds(9)
+      fill(&share, at: start)
+      for _ in 1...99 { _ = share.ask(start + age, others: 0, ahead: 0, hasWaited: true) }
+      return share.ask(start + age, others: 0, ahead: 0, hasWaited: true)
+    }
+    for usual in [nil, .milliseconds(1), .milliseconds(100)] as [Duration?] {
+      #expect(hundredth(share(took: usual), at: PublisherPlaces.silence) == .park(.seconds(1)))
+      #expect(hundredth(share(took: usual), at: .milliseconds(401)) == .park(.seconds(2)))
+    }
+    // Who is slow does not hang for that.
+    #expect(hundredth(share(took: .seconds(1)), at: .milliseconds(401)) == .park(.seconds(1)))
+    #expect(hundredth(share(took: .seconds(1)), at: .milliseconds(4001)) == .park(.seconds(2)))
+    #expect(hundredth(share(took: .seconds(1)), at: .seconds(10)) == .park(.seconds(4)))
+  }
+
   @Test func `a burst that fills the prefetch waits, and is not sent away`() {
     for took in [nil, .milliseconds(10), PublisherPlaces.quickness] as [Duration?] {
       var share = share(took: took)

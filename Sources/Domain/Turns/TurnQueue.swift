@@ -40,15 +40,24 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
     return taken
   }
 
-  /// Takes the next elements of the party whose turn it is.
+  /// Whether a party that a condition holds for has elements in the queue.
+  public func hasParty(where isWanted: (Party) -> Bool) -> Bool { lines.keys.contains(where: isWanted) }
+
+  /// Takes the next elements of one party out: of the first in the order of turns that a condition holds for.
+  ///
+  /// The parties before it come behind all others, so the condition should soon hold for each.
   ///
   /// - Returns: `most` elements, or all of the party's if there are fewer.
-  public mutating func takeNextParty(_ most: Int) -> [Element] {
-    guard most > 0, let party = order.takeFirst(), var line = lines.removeValue(forKey: party) else { return [] }
+  public mutating func takeNextParty(_ most: Int, where isWanted: (Party) -> Bool = { _ in true }) -> [Element] {
+    guard most > 0, hasParty(where: isWanted) else { return [] }
     var taken: [Element] = []
-    while taken.count < most, let element = line.takeFirst() { taken.append(element) }
-    count -= taken.count
-    if !line.isEmpty {
+    while taken.isEmpty, let party = order.takeFirst() {
+      guard var line = lines.removeValue(forKey: party) else { continue }
+      if isWanted(party) {
+        while taken.count < most, let element = line.takeFirst() { taken.append(element) }
+        count -= taken.count
+      }
+      guard !line.isEmpty else { continue }
       lines[party] = line
       order.append(party)
     }

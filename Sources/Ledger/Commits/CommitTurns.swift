@@ -7,9 +7,10 @@ import Domain
 /// is only one. It never goes before work that somebody waits for, except for one commit in five, so that it does not
 /// starve.
 ///
-/// A crowded customer is one whose work comes while other work of the same customer waits or is under way. A commit
-/// locks the customer's row, and each further one waits for it, with all that it has taken along. So a crowded customer
-/// has commits of its own, one at a time, and they are held back as background work is (decision 0065).
+/// A crowded customer is one of whom several elements wait or are under way when another one comes. A commit locks the
+/// customer's row, and each further one waits for it, with all that it has taken along. So a crowded customer has
+/// commits of its own. They are held back as background work is, and take a quarter of the time at most: a customer may
+/// have thousands of purchases, and each commit looks at them (decision 0065).
 ///
 /// Within each of the kinds, the publishers take turns, or the crowded customers.
 struct CommitTurns<Element> {
@@ -18,6 +19,7 @@ struct CommitTurns<Element> {
     let elements: [Element]
     fileprivate let kind: Kind
     fileprivate let customers: [CustomerKey]
+    fileprivate let began: Duration
 
     /// Whether nobody waits for it.
     var isBackground: Bool { kind == .background }
@@ -48,13 +50,21 @@ struct CommitTurns<Element> {
   private var present: [CustomerKey: Int] = [:]
   /// Until when customers count as crowded, although nothing of them waits.
   private var crowdedUntil: [CustomerKey: Duration] = [:]
+  /// Until when crowded customers let others go first.
+  private var restsUntil: [CustomerKey: Duration] = [:]
 
   /// Held back work waits for at most this many commits in a row that somebody waits for.
   static var mostPasses: Int { 4 }
+  /// A customer of whom so many elements wait or are under way is crowded with the next one.
+  static var crowd: Int { 3 }
+  /// After a commit of a crowded customer the next one waits for so many times as long as that one took.
+  static var othersTime: Int { 3 }
   /// How long a customer stays crowded. Other workers have work of the same customer, and may hold its row.
   static var crowdLasts: Duration { .seconds(5) }
   /// When so many customers have been crowded, those that are no longer are forgotten.
   private static var mostRemembered: Int { 256 }
+
+  private static var forever: Duration { .seconds(Int64.max / 2) }
 
   /// Creates an empty queue.
   init(mostAtOnce: Int, connections: Int) {
@@ -88,38 +98,54 @@ struct CommitTurns<Element> {
   private mutating func note(_ customer: CustomerKey, at now: Duration) -> Bool {
     let count = present[customer, default: 0]
     present[customer] = count + 1
-    guard count > 0 || crowdedUntil[customer].map({ now < $0 }) ?? false else { return false }
+    guard count >= Self.crowd || crowdedUntil[customer].map({ now < $0 }) ?? false else { return false }
     if crowdedUntil.count >= Self.mostRemembered { crowdedUntil = crowdedUntil.filter { now < $0.value } }
     crowdedUntil[customer] = now + Self.crowdLasts
     return true
   }
 
-  /// Returns the elements of the commit that begins now; `nil` if none may begin. ``end(_:)`` tells its end.
-  mutating func next() -> Batch? {
+  /// Returns the elements of the commit that begins now; `nil` if none may begin. ``end(_:at:)`` tells its end.
+  mutating func next(at now: Duration) -> Batch? {
     guard running < connections else { return nil }
-    let mayHoldBack = !(crowded.isEmpty && background.isEmpty) && runningHeldBack < max(1, connections - 1)
+    if !restsUntil.isEmpty { restsUntil = restsUntil.filter { now < $0.value } }
+    let hasCrowd = crowded.hasParty { restsUntil[$0] == nil }
+    let mayHoldBack = (hasCrowd || !background.isEmpty) && runningHeldBack < max(1, connections - 1)
     guard mayHoldBack, awaited.isEmpty || passes >= Self.mostPasses else {
       guard !awaited.isEmpty else { return nil }
       // A commit that held back work could not have had passes nothing.
       passes = mayHoldBack ? passes + 1 : passes
-      return begin(awaited.takeNext(mostAtOnce), .awaited)
+      return begin(awaited.takeNext(mostAtOnce), .awaited, now)
     }
     runningHeldBack += 1
     passes = 0
-    wasCrowded = background.isEmpty || !crowded.isEmpty && !wasCrowded
+    wasCrowded = background.isEmpty || hasCrowd && !wasCrowded
     return wasCrowded
-      ? begin(crowded.takeNextParty(mostAtOnce), .crowded) : begin(background.takeNext(mostAtOnce), .background)
+      ? begin(crowded.takeNextParty(mostAtOnce) { restsUntil[$0] == nil }, .crowded, now)
+      : begin(background.takeNext(mostAtOnce), .background, now)
   }
 
-  private mutating func begin(_ waiting: [Waiting], _ kind: Kind) -> Batch {
+  private mutating func begin(_ waiting: [Waiting], _ kind: Kind, _ now: Duration) -> Batch {
     running += 1
-    return Batch(elements: waiting.map(\.element), kind: kind, customers: waiting.compactMap(\.customer))
+    // Until it ends, it is the only one of a crowded customer.
+    if kind == .crowded, let customer = waiting.first?.customer { restsUntil[customer] = Self.forever }
+    return Batch(
+      elements: waiting.map(\.element), kind: kind, customers: waiting.compactMap(\.customer), began: now)
+  }
+
+  /// How long nothing may begin but what comes: only work of crowded customers waits, and each lets others go first.
+  /// `nil` if nothing waits, or if the end of a commit comes first.
+  func rest(at now: Duration) -> Duration? {
+    guard running < connections, runningHeldBack < max(1, connections - 1), !crowded.isEmpty else { return nil }
+    return restsUntil.values.filter { $0 < Self.forever }.min().map { max(.zero, $0 - now) }
   }
 
   /// Notes that the commit of a batch has ended.
-  mutating func end(_ batch: Batch) {
+  mutating func end(_ batch: Batch, at now: Duration) {
     running -= 1
     if batch.kind != .awaited { runningHeldBack -= 1 }
+    if batch.kind == .crowded, let customer = batch.customers.first {
+      restsUntil[customer] = now + max(.zero, now - batch.began) * Self.othersTime
+    }
     for customer in batch.customers {
       guard let count = present[customer] else { continue }
       present[customer] = count > 1 ? count - 1 : nil

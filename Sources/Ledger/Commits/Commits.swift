@@ -23,6 +23,7 @@ public final class Commits {
   private let postgres: PostgresClient
   private let settings: Settings
   private var waiting: CommitTurns<Entry>
+  private lazy var afterRest = LoopTimer { [weak self] in self?.startBatches() }
   private lazy var startLater = EndOfTurn { [weak self] in self?.startBatches() }
   private var knownChains: Set<[UInt8]> = []
   private var subscriptionIds: [Int64] = []
@@ -179,7 +180,7 @@ public final class Commits {
   private func line(_ entry: Entry) {
     waiting.append(
       entry, of: entry.publisherId, for: entry.customer, isBackground: entry.isBackground,
-      at: .nanoseconds(Int64(clamping: monotonicNanoseconds())))
+      at: now)
   }
 
   /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.
@@ -199,24 +200,29 @@ public final class Commits {
   /// Lets every waiting finalization fail. Their jobs go back to the broker.
   public func stop() {
     isStopped = true
+    afterRest.close()
     for entry in waiting.takeAll() { entry.end(throwing: CancellationError()) }
   }
   private var isStopped = false
 
   // MARK: Batches
 
+  private var now: Duration { .nanoseconds(Int64(clamping: monotonicNanoseconds())) }
+
   private func startBatches() {
-    while let batch = waiting.next() {
+    while let batch = waiting.next(at: now) {
       let now = monotonicNanoseconds()
       for entry in batch.elements {
         settings.onBegin(Double(now - min(now, entry.since)) / 1_000_000_000, batch.isBackground)
       }
       Task.immediate { @LoopActor in
         await run(batch.elements)
-        waiting.end(batch)
+        waiting.end(batch, at: self.now)
         startBatches()
       }
     }
+    // Otherwise nobody would begin it when no other commit ends and no work comes.
+    if let rest = waiting.rest(at: now) { afterRest.start(after: rest + .milliseconds(1)) }
   }
 
   private func run(_ batch: [Entry]) async {

@@ -13,6 +13,11 @@ struct PublisherPlaces {
   /// A publisher is quick while its attempts take no longer than this: all of its places come free twice before the
   /// notifier sends a waiting delivery away.
   static let quickness: Duration = .milliseconds(200)
+  /// Attempts that are older than this, and than four times the usual, hang as far as anybody knows.
+  static let silence: Duration = .milliseconds(400)
+  /// How long attempts that hang are expected to take. Their age alone says too little: thousands of deliveries would
+  /// come back after a second, all at once, and go away again.
+  static let hanging: Duration = .seconds(5)
 
   /// The deliveries that the process holds at a time.
   let concurrency: Int
@@ -71,8 +76,10 @@ struct PublisherPlaces {
     usual = usual.map { ($0 * 63 + took) / 64 } ?? took
   }
 
-  /// How long an attempt takes: the mean of the latest ones, or the mean age of those under way if that is more.
+  /// How long an attempt takes: the mean of the latest ones, or more if those under way are older.
   private func expected(_ now: Duration) -> Duration {
-    max(usual ?? .milliseconds(100), count == 0 ? .zero : now - starts / count)
+    let age = count == 0 ? .zero : now - starts / count
+    let expected = usual ?? .milliseconds(100)
+    return age > max(Self.silence, expected * 4) ? max(age, Self.hanging) : max(expected, age)
   }
 }

@@ -80,4 +80,13 @@ struct TurnQueueTests {
     #expect(queue.takeNextParty(9) == [3, 5])
     #expect(queue.takeNextParty(1).isEmpty && queue.isEmpty)
   }
+
+  @Test func `a party that is not wanted keeps its elements`() {
+    var queue = queue(("a", 1), ("a", 2), ("b", 11), ("c", 21))
+    #expect(queue.hasParty { $0 == "c" } && !queue.hasParty { $0 == "d" })
+    #expect(queue.takeNextParty(9) { $0 == "d" }.isEmpty)
+    #expect(queue.takeNextParty(9) { $0 != "a" } == [11])
+    #expect(queue.count == 3)
+    #expect(queue.takeNext(9) == [21, 1, 2])
+  }
 }

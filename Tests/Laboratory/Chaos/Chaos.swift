@@ -72,6 +72,8 @@ final class Chaos {
 
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
+    var size = size
+    if let most = scenario.mostPerSecond { size.perSecond = min(size.perSecond, most) }
     self.size = size
     publishers = scenario.publishers ?? size.publishers
     kinds = scenario.expectations.isGraceful ? Deserved.quietKinds : Deserved.kinds

@@ -24,6 +24,8 @@ struct Scenario {
   var place = Place.alone
   /// The publishers of the load, if it needs another number than the run's size has.
   var publishers: Int?
+  /// The registrations a second, if they must be fewer than those of the run's size. A quick run has few.
+  var mostPerSecond: Double?
   /// Whether another publisher than the load's has opened its doors.
   var hasOtherDoors = false
   /// Whether the doors are open, and their clients come too.
