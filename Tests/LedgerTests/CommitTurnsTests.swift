@@ -78,25 +78,58 @@ struct CommitTurnsTests {
     #expect(turns.rest(at: .milliseconds(140)) == nil)
   }
 
-  @Test func `crowded customers take turns, and leave the last connection to the others`() throws {
+  @Test func `publishers with crowded customers take turns, and leave the last connection to the others`() throws {
     var turns = turns(connections: 2)
-    for customer in ["m", "y"] {
-      append((1...5).map { customer + "\($0)" }, for: CustomerId(customer), to: &turns)
+    func append(_ names: [String], of publisher: Int64, for customer: CustomerId) {
+      for name in names {
+        turns.append(
+          name, of: publisher, for: CustomerKey(publisherId: publisher, id: customer), isBackground: false, at: .zero)
+      }
     }
-    let first = try #require(next(&turns))
-    #expect(first.elements == ["m1", "m2", "m3", "y1"])
-    let second = try #require(next(&turns))
-    #expect(second.elements == ["y2", "y3"])
-    turns.end(second, at: .zero)
-    let third = try #require(next(&turns))
-    #expect(third.elements == ["m4", "m5"])
+    append(["m1", "m2", "m3", "m4"], of: 1, for: "m")
+    append(["n1", "n2", "n3", "n4"], of: 1, for: "n")
+    append(["y1", "y2", "y3", "y4"], of: 2, for: "y")
+    var batches: [CommitTurns<String>.Batch] = []
+    for _ in 1...3 {
+      batches.append(try #require(next(&turns)))
+      if batches.count > 1 { turns.end(batches[batches.count - 2], at: .zero) }
+    }
+    #expect(batches.map(\.elements) == [["m1", "y1", "m2", "y2"], ["m3", "y3", "n1", "n2"], ["n3"]])
+    turns.end(batches[2], at: .zero)
+    // Both crowded customers of a publisher go together, and the other publisher's comes next.
+    let own = try #require(next(&turns))
+    #expect(own.elements == ["m4", "n4"])
     #expect(next(&turns)?.elements == nil)
-    turns.end(first, at: .zero)
-    #expect(next(&turns)?.elements == nil)
-    append(["a1"], for: "anybody", to: &turns)
-    #expect(next(&turns)?.elements == ["a1"])
-    turns.end(third, at: .zero)
-    #expect(next(&turns)?.elements == ["y4", "y5"])
+    append(["a1"], of: 3, for: "anybody")
+    let others = try #require(next(&turns))
+    #expect(others.elements == ["a1"])
+    turns.end(own, at: .zero)
+    #expect(next(&turns)?.elements == ["y4"])
+  }
+
+  @Test func `an outage is no reason for a long rest`() throws {
+    var turns = turns(connections: 2)
+    append((1...8).map { "m\($0)" }, for: "me", to: &turns)
+    turns.end(try #require(next(&turns)), at: .zero)
+    let own = try #require(next(&turns))
+    turns.end(own, at: .seconds(600))
+    #expect(turns.rest(at: .seconds(600)) == .seconds(1))
+    #expect(turns.next(at: .seconds(601))?.elements == ["m8"])
+  }
+
+  @Test func `background work goes in one commit of six beside a crowded customer`() {
+    var turns = turns(connections: 1, most: 1)
+    append((1...40).map { "b\($0)" }, true, to: &turns)
+    append((1...40).map { "c\($0)" }, for: "me", to: &turns)
+    append((1...40).map { "a\($0)" }, false, to: &turns)
+    var kinds = ""
+    for _ in 1...18 {
+      guard let batch = next(&turns) else { break }
+      kinds += batch.elements[0].prefix(1)
+      turns.end(batch, at: .zero)
+    }
+    // The first three of the crowded customer are like any other's.
+    #expect(kinds == "cccacb" + "aaaacb" + "aaaacb")
   }
 
   @Test func `crowded customers and background work take turns`() {

@@ -85,9 +85,10 @@ struct PublisherPlacesTests {
 
   @Test func `attempts that hang are expected to take seconds, before anybody knows how many`() {
     // The hundredth delivery that goes away: 250 places come free in five seconds.
-    func hundredth(_ share: PublisherPlaces, at age: Duration) -> EndpointLane.Admission {
+    func hundredth(
+      _ share: PublisherPlaces, filledAt start: Duration = .seconds(9), at age: Duration
+    ) -> EndpointLane.Admission {
       var share = share
-      let start: Duration = .seconds(9)
       fill(&share, at: start)
       for _ in 1...99 { _ = share.ask(start + age, others: 0, ahead: 0, hasWaited: true) }
       return share.ask(start + age, others: 0, ahead: 0, hasWaited: true)
@@ -95,6 +96,16 @@ struct PublisherPlacesTests {
     for usual in [nil, .milliseconds(1), .milliseconds(100)] as [Duration?] {
       #expect(hundredth(share(took: usual), at: PublisherPlaces.silence) == .park(.seconds(1)))
       #expect(hundredth(share(took: usual), at: .milliseconds(401)) == .park(.seconds(2)))
+    }
+    // Somebody answers: the old ones say nothing about the others.
+    for end in [1599, 1600] {
+      var mixed = PublisherPlaces(concurrency: 1000)
+      fill(&mixed, at: .zero)
+      mixed.end(begunAt: .zero, .milliseconds(5))
+      mixed.begin(.zero)
+      mixed.end(begunAt: .zero, .milliseconds(end))
+      mixed.begin(.zero)
+      #expect(hundredth(mixed, filledAt: .zero, at: .seconds(2)) == .park(.seconds(end == 1600 ? 1 : 2)))
     }
     // Who is slow does not hang for that.
     #expect(hundredth(share(took: .seconds(1)), at: .milliseconds(401)) == .park(.seconds(1)))

@@ -60,8 +60,9 @@ public enum Entitlements {
   /// A consumable is no entitlement: its event tells the publisher to credit it, and then it is used up.
   ///
   /// The purchase or the grant that gives access longest decides; no end is longer than any end. If none gives access,
-  /// the latest purchase tells the reason. Among equals a purchase comes before a grant, and the lesser key decides, so
-  /// production comes before the sandbox.
+  /// the latest purchase tells the reason. Among equals a purchase comes before a grant, and production before the
+  /// sandbox. If an override of the sandbox ends several at once, the one decides that would last longest without it.
+  /// Then the lesser key decides.
   ///
   /// A grant for an offer that the publisher does not have any more gives nothing.
   ///
@@ -129,18 +130,27 @@ public enum Entitlements {
 
   private static func candidates(_ purchases: [Purchase], _ rules: AccessRules, _ now: Int64) -> [Candidate] {
     purchases.filter { $0.deciding.kind != .consumable }
-      .map { Candidate(purchase: $0, access: .of($0, rules: rules, now: now)) }
+      .map { purchase in
+        let isCapped = rules.end(of: purchase.key.environment) != nil
+        let end = isCapped ? PurchaseTerm.of(purchase, offers: rules.offers, now: now).end ?? .max : 0
+        return Candidate(purchase: purchase, access: .of(purchase, rules: rules, now: now), endWithoutOverride: end)
+      }
   }
 
   private struct Candidate {
     let purchase: Purchase
     let access: Access
+    /// When a purchase ends by itself whose access may end earlier, with an override of the sandbox; 0 for all others.
+    let endWithoutOverride: Int64
 
     func isBetter(than other: Candidate) -> Bool {
       if access.isGranted != other.access.isGranted { return access.isGranted }
       if access.isGranted {
         let (end, otherEnd) = (access.expiresAt ?? .max, other.access.expiresAt ?? .max)
         if end != otherEnd { return end > otherEnd }
+        if purchase.key.environment == other.purchase.key.environment, endWithoutOverride != other.endWithoutOverride {
+          return endWithoutOverride > other.endWithoutOverride
+        }
       } else {
         let (date, otherDate) = (purchase.deciding.purchaseDate, other.purchase.deciding.purchaseDate)
         if date != otherDate { return date > otherDate }

@@ -8,17 +8,20 @@ import Domain
 /// starve.
 ///
 /// A crowded customer is one of whom several elements wait or are under way when another one comes. A commit locks the
-/// customer's row, and each further one waits for it, with all that it has taken along. So a crowded customer has
-/// commits of its own. They are held back as background work is, and take a quarter of the time at most: a customer may
-/// have thousands of purchases, and each commit looks at them (decision 0065).
+/// customer's row, and each further one waits for it, with all that it has taken along. So the crowded customers of a
+/// publisher have commits of their own, one at a time. They are held back as background work is, and those of one
+/// publisher take a quarter of the time at most: a customer may have thousands of purchases, and each commit looks at
+/// them (decision 0065).
 ///
-/// Within each of the kinds, the publishers take turns, or the crowded customers.
+/// Within each of the kinds, the publishers take turns.
 struct CommitTurns<Element> {
   /// The work of one commit, all of one kind.
   struct Batch {
     let elements: [Element]
     fileprivate let kind: Kind
     fileprivate let customers: [CustomerKey]
+    /// The publisher of the first element.
+    fileprivate let publisherId: Int64?
     fileprivate let began: Duration
 
     /// Whether nobody waits for it.
@@ -29,6 +32,7 @@ struct CommitTurns<Element> {
 
   private struct Waiting {
     let element: Element
+    let publisherId: Int64
     let customer: CustomerKey?
   }
 
@@ -37,7 +41,7 @@ struct CommitTurns<Element> {
   /// The commits that may run at the same time.
   let connections: Int
   private var awaited = TurnQueue<Int64, Waiting>()
-  private var crowded = TurnQueue<CustomerKey, Waiting>()
+  private var crowded = TurnQueue<Int64, Waiting>()
   private var background = TurnQueue<Int64, Waiting>()
   private var running = 0
   /// The commits under way that are held back: those of crowded customers, and background work.
@@ -50,15 +54,17 @@ struct CommitTurns<Element> {
   private var present: [CustomerKey: Int] = [:]
   /// Until when customers count as crowded, although nothing of them waits.
   private var crowdedUntil: [CustomerKey: Duration] = [:]
-  /// Until when crowded customers let others go first.
-  private var restsUntil: [CustomerKey: Duration] = [:]
+  /// Until when the crowded customers of publishers let others go first.
+  private var restsUntil: [Int64: Duration] = [:]
 
   /// Held back work waits for at most this many commits in a row that somebody waits for.
   static var mostPasses: Int { 4 }
   /// A customer of whom so many elements wait or are under way is crowded with the next one.
   static var crowd: Int { 3 }
-  /// After a commit of a crowded customer the next one waits for so many times as long as that one took.
+  /// After a commit of a publisher's crowded customers the next one waits for so many times as long as that one took.
   static var othersTime: Int { 3 }
+  /// It waits no longer than this: the ledger may have been away meanwhile.
+  static var longestRest: Duration { .seconds(1) }
   /// How long a customer stays crowded. Other workers have work of the same customer, and may hold its row.
   static var crowdLasts: Duration { .seconds(5) }
   /// When so many customers have been crowded, those that are no longer are forgotten.
@@ -78,17 +84,17 @@ struct CommitTurns<Element> {
   /// Adds an element behind all others of its publisher and of its kind.
   ///
   /// - Parameters:
-  ///   - customer: whose row the commit locks; `nil` if nobody knows yet.
+  ///   - customer: whose row the commit locks; `nil` if nobody knows yet, or if it is nobody's.
   ///   - now: the time of a clock that never goes back.
   mutating func append(
     _ element: Element, of publisherId: Int64, for customer: CustomerKey?, isBackground: Bool, at now: Duration
   ) {
-    let waiting = Waiting(element: element, customer: customer)
+    let waiting = Waiting(element: element, publisherId: publisherId, customer: customer)
     let isCrowded = customer.map { note($0, at: now) } ?? false
     if isBackground {
       background.append(waiting, of: publisherId)
-    } else if isCrowded, let customer {
-      crowded.append(waiting, of: customer)
+    } else if isCrowded {
+      crowded.append(waiting, of: publisherId)
     } else {
       awaited.append(waiting, of: publisherId)
     }
@@ -117,8 +123,9 @@ struct CommitTurns<Element> {
       return begin(awaited.takeNext(mostAtOnce), .awaited, now)
     }
     runningHeldBack += 1
-    passes = 0
     wasCrowded = background.isEmpty || hasCrowd && !wasCrowded
+    // Background work goes with the next commit, if it waits as well.
+    passes = wasCrowded && !background.isEmpty ? Self.mostPasses : 0
     return wasCrowded
       ? begin(crowded.takeNextParty(mostAtOnce) { restsUntil[$0] == nil }, .crowded, now)
       : begin(background.takeNext(mostAtOnce), .background, now)
@@ -126,13 +133,15 @@ struct CommitTurns<Element> {
 
   private mutating func begin(_ waiting: [Waiting], _ kind: Kind, _ now: Duration) -> Batch {
     running += 1
-    // Until it ends, it is the only one of a crowded customer.
-    if kind == .crowded, let customer = waiting.first?.customer { restsUntil[customer] = Self.forever }
+    let publisherId = waiting.first?.publisherId
+    // Until it ends, it is the only one of the publisher's crowded customers.
+    if kind == .crowded, let publisherId { restsUntil[publisherId] = Self.forever }
     return Batch(
-      elements: waiting.map(\.element), kind: kind, customers: waiting.compactMap(\.customer), began: now)
+      elements: waiting.map(\.element), kind: kind, customers: waiting.compactMap(\.customer),
+      publisherId: publisherId, began: now)
   }
 
-  /// How long nothing may begin but what comes: only work of crowded customers waits, and each lets others go first.
+  /// How long nothing may begin but what comes: only work of crowded customers waits, and lets others go first.
   /// `nil` if nothing waits, or if the end of a commit comes first.
   func rest(at now: Duration) -> Duration? {
     guard running < connections, runningHeldBack < max(1, connections - 1), !crowded.isEmpty else { return nil }
@@ -143,8 +152,8 @@ struct CommitTurns<Element> {
   mutating func end(_ batch: Batch, at now: Duration) {
     running -= 1
     if batch.kind != .awaited { runningHeldBack -= 1 }
-    if batch.kind == .crowded, let customer = batch.customers.first {
-      restsUntil[customer] = now + max(.zero, now - batch.began) * Self.othersTime
+    if batch.kind == .crowded, let publisherId = batch.publisherId {
+      restsUntil[publisherId] = now + min(max(.zero, now - batch.began) * Self.othersTime, Self.longestRest)
     }
     for customer in batch.customers {
       guard let count = present[customer] else { continue }

@@ -77,13 +77,14 @@ public final class Commits {
       }
     }
 
-    /// Whose row the commit locks; `nil` for news about a purchase, whose owner the commit finds out.
+    /// Whose row the commit locks; `nil` for news about a purchase, whose owner the commit finds out, and for a job
+    /// whose caller named nobody.
     var customer: CustomerKey? {
       switch work {
-      case .finalize(let request, _): request.customerKey
+      case .finalize(let request, _): request.job.isUnclaimed ? nil : request.customerKey
       case .apply: nil
       case .postpone(let waiting, _):
-        CustomerKey(publisherId: waiting.job.publisherId, id: waiting.job.customerId)
+        waiting.job.isUnclaimed ? nil : CustomerKey(publisherId: waiting.job.publisherId, id: waiting.job.customerId)
       }
     }
 

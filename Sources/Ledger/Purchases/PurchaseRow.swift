@@ -121,44 +121,55 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
 
   /// The purchases that may decide what customers have, of customers in a table with `publisher_id` and `customer_id`.
   ///
-  /// A customer may have thousands, and each commit about one of them reads the others. So of one product, kind and
-  /// environment only the one comes that lasts longest, with all that it does not surpass: those that end later, or were
-  /// bought later. One that Apple took back, or has not confirmed, surpasses none. Of equal ones the first and the last
-  /// id come: the first decides (`Entitlements`), and some door shows the last (decision 0065).
+  /// A customer may have thousands, and each commit about one of them reads the others. So of one product, kind,
+  /// environment and ownership type only the one comes that ends last, with all that it does not surpass: those that
+  /// end later, or were bought later. One that Apple took back, or has not confirmed, surpasses none. Of equal ones the
+  /// first id decides (`Entitlements`), and of each product some door shows the one that began or renewed last, by the
+  /// last id (decision 0065).
   ///
-  /// - Parameter locked: the keys of the purchases that the commit has locked. They may end, and surpass none.
+  /// - Parameter locked: the keys of the purchases that the commit has locked. They may end, and surpass none. They
+  ///   come along, since a statement after the locks may find more of them.
   static func deciding(for customers: String, beside locked: String) -> String {
     let key = "publisher_id, environment, original_transaction_id"
     let longest = "ORDER BY is_sound DESC, expires_date DESC NULLS LAST, purchase_date DESC, original_transaction_id"
+    let isRenewal = """
+      p.kind = '\(ProductKind.autoRenewable.rawValue)' AND p.transaction_id <> p.original_transaction_id
+            AND p.purchase_date > p.original_purchase_date
+      """
     return """
       SELECT \(table.selected("p")) FROM (
-        SELECT \(key), purchase_date, kind <> '\(ProductKind.autoRenewable.rawValue)' AS has_no_end,
+        SELECT \(key), purchase_date, shown_date, is_locked,
+          kind <> '\(ProductKind.autoRenewable.rawValue)' AS has_no_end,
           greatest(expires_date, grace_expires_date) AS ends_at, first_value(is_sound) OVER longest AS is_surpassing,
           first_value(expires_date) OVER longest AS last_end,
           first_value(purchase_date) OVER longest AS last_purchase_date,
           first_value(original_transaction_id) OVER longest AS first_id,
-          first_value(original_transaction_id) OVER (alike \(longest) DESC) AS last_id
+          first_value(shown_date) OVER shown AS last_shown_date,
+          first_value(original_transaction_id) OVER shown AS last_id
         FROM (
           SELECT p.publisher_id, p.environment, p.original_transaction_id, p.customer_id, p.kind, p.product_id,
-            p.ownership_type, p.purchase_date, p.expires_date, p.grace_expires_date,
-            p.revocation_date IS NULL AND p.status IS DISTINCT FROM \(ReportedStatus.revoked) AND NOT p.is_upgraded
-              AND p.provisional_until IS NULL AS is_sound
+            p.ownership_type, p.purchase_date, p.expires_date, p.grace_expires_date, l.is_locked,
+            CASE WHEN \(isRenewal) THEN p.purchase_date
+              ELSE coalesce(p.original_purchase_date, p.purchase_date) END AS shown_date,
+            NOT l.is_locked AND p.revocation_date IS NULL AND p.status IS DISTINCT FROM \(ReportedStatus.revoked)
+              AND NOT p.is_upgraded AND p.provisional_until IS NULL AS is_sound
           FROM \(customers) n
             JOIN purchases p
               ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id AND p.kind <> 'Consumable'
-          WHERE (p.publisher_id, p.environment, p.original_transaction_id) NOT IN (SELECT * FROM \(locked) k)
+            CROSS JOIN LATERAL (SELECT
+              (p.publisher_id, p.environment, p.original_transaction_id) IN (SELECT * FROM \(locked) k) AS is_locked) l
         ) owned
         WINDOW alike AS (PARTITION BY publisher_id, customer_id, environment, product_id, kind, ownership_type),
-          longest AS (alike \(longest))
+          longest AS (alike \(longest)), shown AS (alike \(longest) DESC)
       ) ranked JOIN purchases p USING (\(key))
-      WHERE NOT coalesce(
+      WHERE ranked.is_locked OR NOT coalesce(
         ranked.is_surpassing
           AND ranked.last_purchase_date >= ranked.purchase_date
           AND (ranked.has_no_end OR ranked.last_end >= ranked.ends_at)
-          AND (ranked.last_purchase_date > ranked.purchase_date OR ranked.last_id > p.original_transaction_id)
           AND (ranked.first_id < p.original_transaction_id
             OR ranked.last_purchase_date > ranked.purchase_date
-              AND (ranked.has_no_end OR ranked.last_end > ranked.ends_at)), false)
+              AND (ranked.has_no_end OR ranked.last_end > ranked.ends_at))
+          AND (ranked.last_shown_date, ranked.last_id) > (ranked.shown_date, p.original_transaction_id), false)
       """
   }
 

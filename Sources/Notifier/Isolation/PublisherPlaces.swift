@@ -13,7 +13,8 @@ struct PublisherPlaces {
   /// A publisher is quick while its attempts take no longer than this: all of its places come free twice before the
   /// notifier sends a waiting delivery away.
   static let quickness: Duration = .milliseconds(200)
-  /// Attempts that are older than this, and than four times the usual, hang as far as anybody knows.
+  /// If none has ended for so long, attempts that are older, and older than four times the usual, hang as far as
+  /// anybody knows.
   static let silence: Duration = .milliseconds(400)
   /// How long attempts that hang are expected to take. Their age alone says too little: thousands of deliveries would
   /// come back after a second, all at once, and go away again.
@@ -27,6 +28,8 @@ struct PublisherPlaces {
   private var starts: Duration = .zero
   /// How long the latest attempts took; `nil` before the first one has ended.
   private var usual: Duration?
+  /// When an attempt ended last.
+  private var lastEnd: Duration?
   private var parking = Parking()
 
   /// - Parameter concurrency: the deliveries that the process holds at a time.
@@ -71,6 +74,7 @@ struct PublisherPlaces {
     count -= 1
     starts -= start
     guard let now else { return }
+    lastEnd = now
     let took = now - start
     // The mean moves slowly, as the attempts are of many endpoints.
     usual = usual.map { ($0 * 63 + took) / 64 } ?? took
@@ -80,6 +84,7 @@ struct PublisherPlaces {
   private func expected(_ now: Duration) -> Duration {
     let age = count == 0 ? .zero : now - starts / count
     let expected = usual ?? .milliseconds(100)
-    return age > max(Self.silence, expected * 4) ? max(age, Self.hanging) : max(expected, age)
+    let isSilent = lastEnd.map { now - $0 > Self.silence } ?? true
+    return isSilent && age > max(Self.silence, expected * 4) ? max(age, Self.hanging) : max(expected, age)
   }
 }
