@@ -17,6 +17,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// The code of the product is optimized in debug builds, too: the fleets of the tests would take twice the processor
+/// time otherwise. Assertions stay. For a debugger, `COUNTERSIGN_OPTIMIZE` is `none`.
+let optimization: [SwiftSetting] =
+  Context.environment["COUNTERSIGN_OPTIMIZE"] == "none"
+  ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+
 /// jemalloc allocates memory (decision 0013), unless COUNTERSIGN_ALLOCATOR is `system`.
 /// A sanitizer brings its own malloc: it ends the process at the first free of memory that jemalloc gave out.
 let hasJemalloc = Context.environment["COUNTERSIGN_ALLOCATOR"] != "system"
@@ -27,16 +33,18 @@ func library(
   _ more: [SwiftSetting] = []
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings + more)
+    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude,
+    swiftSettings: settings + optimization + more)
 }
 
 func executable(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings + optimization)
 }
 
 /// What tests and the laboratory share; its folder is `Tests/path`.
 func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Tests/\(path)", swiftSettings: settings)
+  .target(name: name, dependencies: dependencies, path: "Tests/\(path)", swiftSettings: settings + optimization)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -190,7 +190,7 @@ def test(arguments, parts):
     if is_whole:
         # Tests wait for each other, for restarts and for pauses more than for the processor.
         with parts.part("the tests"):
-            run_lanes(LANES, parts, at_once=2)
+            run_lanes(LANES, parts, at_once=3)
         return 0
     if only_documents:
         with parts.part("the commands of the documents"):

@@ -42,7 +42,7 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
     await ServerGate.shared.leave(weight)
     // Tests without a fleet are many, and short. A row of faults tells its own time.
     let isRow = isAlone && test.isParameterized
-    if weight >= ServerGate.room / 4, !isRow { OwnTime.tell(test.displayName ?? test.name, since: start) }
+    if weight >= ServerGate.room / 6, !isRow { OwnTime.tell(test.displayName ?? test.name, since: start) }
     if let outer { await ServerGate.shared.enter(outer) }
     try result.get()
   }
@@ -56,7 +56,7 @@ extension Trait where Self == ServerUse {
   public static var sharingServers: Self { ServerUse(weight: 1) }
   /// The test runs a fleet, and shares the servers with a few others. A fleet has up to seven processes: more fleets
   /// side by side only wait for the processor.
-  public static var runningFleet: Self { ServerUse(weight: ServerGate.room / 4) }
+  public static var runningFleet: Self { ServerUse(weight: ServerGate.room / 6) }
   /// The test breaks the servers, or needs all of the machine.
   public static var breakingServers: Self { ServerUse(weight: ServerGate.room) }
 }
@@ -66,7 +66,7 @@ extension Trait where Self == ServerUse {
 @LoopActor
 final class ServerGate {
   static let shared = ServerGate()
-  /// Some tests that only share the servers, four fleets, or one test alone. PostgreSQL takes 200 connections, and a
+  /// Some tests that only share the servers, six fleets, or one test alone. PostgreSQL takes 200 connections, and a
   /// test of the ledger has two to four. They also share one loop: a transaction must not wait for it for long.
   nonisolated static let room = 24
   private var taken = 0
