@@ -31,7 +31,7 @@ struct ToldTests {
     #expect(done.takeTold().takeEvents().map(\.id) == ["a"])
   }
 
-  // An optimized build, as of the sanitizers and the roles, leaves them to the sweep of the outbox.
+  // A release build, as of the sanitizers and the roles, leaves them to the sweep of the outbox.
   #if DEBUG
     @Test func `events that no outlet got end a debug build`() async {
       await #expect(processExitsWith: .failure) {

@@ -259,7 +259,7 @@ public struct CommitState: Sendable {
     return true
   }
 
-  /// The purchases of a locked customer, without the consumables that this commit does not touch.
+  /// The purchases of a locked customer that may decide, without the consumables that this commit does not touch.
   func holdings(of customer: CustomerKey) -> [Purchase] {
     let others = (customers[customer]?.others ?? []).filter { purchases[$0.key] == nil }
     return others + (owned[customer] ?? []).sorted().compactMap { purchases[$0] }

@@ -10,7 +10,8 @@ public struct CustomerRecord: Sendable, Equatable {
   public var appAccountToken: AppAccountToken?
   /// The time since which the customer is erased, in milliseconds since 1970; `nil` for all others.
   public var erasedAt: Int64?
-  /// The customer's purchases that the commit has not locked.
+  /// Those of the customer's purchases that the commit has not locked, and that may decide (decision 0065). Some
+  /// commits read all of them.
   public var others: [Purchase]
   /// The customer's grants whose end was not told yet. Some may be over by the time.
   public var grants: [Grant]

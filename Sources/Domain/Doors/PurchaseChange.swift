@@ -9,7 +9,9 @@ public struct PurchaseChange: Sendable {
   public let result: SynchronizationResult?
   /// Whether evidence, owner or attributes changed.
   public let isNews: Bool
-  /// The purchases of the owner after the change, without consumables that did not change.
+  /// The purchases of the owner after the change that may decide (decision 0065), without consumables that did not
+  /// change. They are enough for what the customer has, and for the last purchase of each product. They are not enough
+  /// to count purchases, or for the time until which they are paid.
   public let holdings: [Purchase]
   /// What is left to the owner before, if the purchase has another owner now, or none; else empty.
   public let previousHoldings: [Purchase]

@@ -10,8 +10,8 @@ import Domain
 /// A crowded customer is one of whom several elements wait or are under way when another one comes. A commit locks the
 /// customer's row, and each further one waits for it, with all that it has taken along. So the crowded customers of a
 /// publisher have commits of their own, one at a time. They are held back as background work is, and those of one
-/// publisher take a quarter of the time at most: a customer may have thousands of purchases, and each commit looks at
-/// them (decision 0065).
+/// publisher take a quarter of a connection, unless a commit takes longer than a third of a second: a customer may have
+/// thousands of purchases, and each commit looks at them (decision 0065).
 ///
 /// Within each of the kinds, the publishers take turns.
 struct CommitTurns<Element> {
@@ -54,6 +54,8 @@ struct CommitTurns<Element> {
   private var present: [CustomerKey: Int] = [:]
   /// Until when customers count as crowded, although nothing of them waits.
   private var crowdedUntil: [CustomerKey: Duration] = [:]
+  /// When so many customers have been crowded, those that are no longer are forgotten.
+  private var mostRemembered = leastRemembered
   /// Until when the crowded customers of publishers let others go first.
   private var restsUntil: [Int64: Duration] = [:]
 
@@ -67,8 +69,7 @@ struct CommitTurns<Element> {
   static var longestRest: Duration { .seconds(1) }
   /// How long a customer stays crowded. Other workers have work of the same customer, and may hold its row.
   static var crowdLasts: Duration { .seconds(5) }
-  /// When so many customers have been crowded, those that are no longer are forgotten.
-  private static var mostRemembered: Int { 256 }
+  private static var leastRemembered: Int { 256 }
 
   private static var forever: Duration { .seconds(Int64.max / 2) }
 
@@ -105,7 +106,10 @@ struct CommitTurns<Element> {
     let count = present[customer, default: 0]
     present[customer] = count + 1
     guard count >= Self.crowd || crowdedUntil[customer].map({ now < $0 }) ?? false else { return false }
-    if crowdedUntil.count >= Self.mostRemembered { crowdedUntil = crowdedUntil.filter { now < $0.value } }
+    if crowdedUntil.count >= mostRemembered {
+      crowdedUntil = crowdedUntil.filter { now < $0.value }
+      mostRemembered = max(Self.leastRemembered, 2 * crowdedUntil.count)
+    }
     crowdedUntil[customer] = now + Self.crowdLasts
     return true
   }

@@ -260,8 +260,8 @@ public final class Commits {
         return fail(batch, error)
       }
       return isStopped ? fail(batch, CancellationError()) : await run(batch)
-    case .locked where batch.count == 1:
-      // Others must not wait for it.
+    case .locked where batch.allSatisfy { $0.customer == batch[0].customer && $0.customer != nil } || batch.count == 1:
+      // Others must not wait for it. Its halves would wait for the same row.
       return isStopped ? fail(batch, CancellationError()) : batch.forEach(line)
     case .conflict, .locked, .mistake: break
     }

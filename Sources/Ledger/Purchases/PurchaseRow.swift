@@ -166,10 +166,10 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
         ranked.is_surpassing
           AND ranked.last_purchase_date >= ranked.purchase_date
           AND (ranked.has_no_end OR ranked.last_end >= ranked.ends_at)
-          AND (ranked.first_id < p.original_transaction_id
+          AND (ranked.first_id < ranked.original_transaction_id
             OR ranked.last_purchase_date > ranked.purchase_date
               AND (ranked.has_no_end OR ranked.last_end > ranked.ends_at))
-          AND (ranked.last_shown_date, ranked.last_id) > (ranked.shown_date, p.original_transaction_id), false)
+          AND (ranked.last_shown_date, ranked.last_id) > (ranked.shown_date, ranked.original_transaction_id), false)
       """
   }
 
