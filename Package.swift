@@ -17,11 +17,15 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The code of the product is optimized in debug builds, too: the fleets of the tests would take twice the processor
-/// time otherwise. Assertions stay. For a debugger, `COUNTERSIGN_OPTIMIZE` is `none`.
-let optimization: [SwiftSetting] =
-  Context.environment["COUNTERSIGN_OPTIMIZE"] == "none"
-  ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+/// The drivers, the formats and what stands in for Apple are optimized in debug builds, too: all other code calls them,
+/// and without it the tests would wait for them. Assertions stay (decision 0066). For a debugger,
+/// `COUNTERSIGN_OPTIMIZE` is `none`.
+func optimization(of path: String) -> [SwiftSetting] {
+  guard path.hasPrefix("Platform/") || path.hasPrefix("Simulator"),
+    Context.environment["COUNTERSIGN_OPTIMIZE"] != "none"
+  else { return [] }
+  return [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+}
 
 /// jemalloc allocates memory (decision 0013), unless COUNTERSIGN_ALLOCATOR is `system`.
 /// A sanitizer brings its own malloc: it ends the process at the first free of memory that jemalloc gave out.
@@ -34,17 +38,16 @@ func library(
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude,
-    swiftSettings: settings + optimization + more)
+    swiftSettings: settings + optimization(of: path) + more)
 }
 
 func executable(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings + optimization)
+  .executableTarget(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
 }
 
 /// What tests and the laboratory share; its folder is `Tests/path`.
 func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Tests/\(path)", swiftSettings: settings + optimization)
+  .target(name: name, dependencies: dependencies, path: "Tests/\(path)", swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
