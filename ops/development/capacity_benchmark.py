@@ -1,7 +1,8 @@
 """The benchmark of capacity: what a registration takes of each process at several paces, and what it leaves behind."""
 from development.benchmarks import UNLIMITED
 from development.capacity import Point, disk, needed
-from development.measured import Measured, output
+from development.measured import output
+from development.measured_webhooks import MeasuredWebhooks
 from development.table import Row
 from fleet.processes import wait_until
 
@@ -27,7 +28,7 @@ def redis_bytes(measured):
 def capacity(options):
     """A gateway, a worker and a notifier with a webhook endpoint, at a steady pace; then the bytes of a purchase."""
     points = []
-    with Measured() as measured:
+    with MeasuredWebhooks() as measured:
         measured.simulator(LATENCY)
         measured.receiver()
         roles = {"gateway": measured.start("gateway"), "worker": measured.start("worker 1", UNLIMITED),

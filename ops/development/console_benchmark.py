@@ -7,7 +7,7 @@ import uuid
 
 from development.isolation_benchmark import Times
 from development.ledger import MADE
-from development.measured import Measured
+from development.measured_webhooks import MeasuredWebhooks
 from development.table import Row
 from fleet import Failure
 from fleet.configuration import CONSOLE_USER, PUBLISHER
@@ -51,7 +51,7 @@ class Browser:
 def console(options):
     """Each page, with so many purchases, ten times as many attempts, and as many events, audit rows and the like."""
     count = options.rows or 1_000_000
-    with Measured() as measured:
+    with MeasuredWebhooks() as measured:
         measured.simulator(0)
         measured.declare()
         measured.fill(1)

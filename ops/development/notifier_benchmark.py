@@ -2,12 +2,17 @@
 import concurrent.futures
 import time
 
-from development.measured import Measured, median_of, resident_mib
+from development.measured import median_of, resident_mib
+from development.measured_webhooks import MeasuredWebhooks
 from development.table import Row
 from fleet.processes import wait_until
 
 # Of a goal for isolation: how much longer a quiet publisher's webhooks may take.
 FACTOR = 4
+
+# What the other publisher has, the path of its endpoints, and the queues of its events if they are a floor's.
+NEIGHBOURS = (("alone", None, ()), ("a burst, floor", None, ("--floor", "direct")), ("a burst", "q", ()),
+              ("hanging, floor", None, ("--floor", "delayed")), ("hanging", "x", ()))
 
 
 def notifier(options):
@@ -16,7 +21,7 @@ def notifier(options):
     The first part uses kept-alive connections, the second many endpoints, the third some bad endpoints among good
     ones. In the fourth, another publisher makes load.
     """
-    with Measured() as measured:
+    with MeasuredWebhooks() as measured:
         receiver = prepared(measured)
         # Endpoints that hang come last: they leave deliveries behind, and a new endpoint of the same name, which
         # answers, would get them.
@@ -26,7 +31,7 @@ def notifier(options):
 
 def webhook_days():
     """The rows of ops/bench isolation: what bad days cost other publishers' webhooks."""
-    with Measured() as measured:
+    with MeasuredWebhooks() as measured:
         receiver = prepared(measured)
         return many_endpoints(measured, receiver)[1:] + neighbours(measured, receiver)
 
@@ -116,11 +121,14 @@ def factors(what, delays, usual, name):
 
 
 def neighbours(measured, receiver):
-    """The delay of a publisher with 200 events a second while another publisher has 20,000 at once."""
+    """The delay of a publisher with 200 events a second while another publisher has 20,000 at once.
+
+    The floor has the 20,000 in queues that no notifier knows. So it shows what the broker and the machine cost.
+    """
     own, others = ("--first-endpoint", 1000), ("--first-endpoint", 2000)
     measured.endpoints(100, receiver, *own)
     results = {}
-    for name, path in (("alone", None), ("a burst", "q"), ("hanging", "x")):
+    for name, path, floor in NEIGHBOURS:
         if path:
             measured.endpoints(1000, receiver, *others, "--path", path)
         process = measured.start("notifier")
@@ -130,8 +138,8 @@ def neighbours(measured, receiver):
         with concurrent.futures.ThreadPoolExecutor() as pool:
             steady = pool.submit(measured.events, 2000, *own, "--endpoints", 100, "--rate", 200)
             time.sleep(1)
-            if path:
-                pool.submit(measured.events, 20_000, *others, "--endpoints", 1000).result()
+            if path or floor:
+                pool.submit(measured.events, 20_000, *others, "--endpoints", 1000, *floor).result()
             steady.result()
         wait_until("the publisher's webhooks", lambda: measured.received() >= 2000, 120)
         results[name] = measured.result()
@@ -139,4 +147,5 @@ def neighbours(measured, receiver):
               f"{resident_mib(process.pid):.0f} MiB", flush=True)
         measured.stop(process)
     return [row for name, what in (("a burst", "a burst of 20,000"), ("hanging", "20,000 to 1,000 that hang"))
-            for row in factors(f"webhooks beside {what}", results[name], results["alone"], "alone")]
+            for usual, words in ((f"{name}, floor", "in queues of nobody"), ("alone", "alone"))
+            for row in factors(f"webhooks beside {what}", results[name], results[usual], words)]

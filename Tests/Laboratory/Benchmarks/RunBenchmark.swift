@@ -112,7 +112,7 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = try await WebhookBenchmarks(backend: backend()).publish(
         count("--count", 10_000), from: count("--from", 0),
         endpoints: endpoint..<endpoint + count("--endpoints", 100), perSecond: arguments.number("--rate", default: 0),
-        inOneQueue: count("--one-queue", 0) == 1)
+        inOneQueue: count("--one-queue", 0) == 1, floor: arguments.text("--floor").flatMap(BurstFloor.init(rawValue:)))
     case "consume": result = try await WebhookBenchmarks(backend: backend()).consume(count("--count", 10_000))
     case "post":
       result = try await WebhookBenchmarks(backend: backend()).post(

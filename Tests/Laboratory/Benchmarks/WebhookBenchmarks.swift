@@ -70,11 +70,19 @@ struct WebhookBenchmarks {
 
   /// Publishes events to some endpoints in turn, as fast as the broker takes them or at a rate.
   ///
-  /// - Parameter inOneQueue: whether all go into the queue of few events, however many there are.
+  /// The floor of a burst is the same messages in queues that no notifier knows: what is slow beside them is slow
+  /// because of the broker and the machine.
+  ///
+  /// - Parameters:
+  ///   - inOneQueue: whether all go into the queue of few events, however many there are.
+  ///   - floor: if all go into queues of nobody, whether they wait there for a second first, as deliveries do that come
+  ///     back.
   func publish(
-    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double, inOneQueue: Bool = false
+    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double, inOneQueue: Bool = false,
+    floor: BurstFloor? = nil
   ) async throws -> [String: Double] {
     try await backend.open()
+    let floorQueue = try await floor?.declare(at: backend.place.broker)
     let targets = (0..<count).map { endpoints.lowerBound + ($0 * 7) % endpoints.count }
     try await write((0..<count).map { message(first + $0, targets[$0]) }, of: targets)
     let queues = DeliveryQueues(backend.topology)
@@ -89,7 +97,11 @@ struct WebhookBenchmarks {
             next += 1
             _ = try await start.due(number, perSecond: perSecond)
             var message = message(first + number, targets[number])
-            if !inOneQueue { message.routingKey = queues.next(of: Self.publisher(of: targets[number])) }
+            if let floorQueue {
+              message.routingKey = floorQueue
+            } else if !inOneQueue {
+              message.routingKey = queues.next(of: Self.publisher(of: targets[number]))
+            }
             try await backend.publisher.publish(message, timeout: .seconds(60))
           }
         } catch { failure = error }

@@ -55,8 +55,8 @@ DASHBOARD = Dashboard(
                       Query(rate("countersign_commit_synchronizations_sum") + " / "
                             + rate("countersign_commit_synchronizations_count"), "mean")]),
             Panel("Time until a commit begins, 99 of 100",
-                  "`background` (bulk, timers) may wait for seconds: it yields. If `awaited` grows, the ledger is "
-                  "slow.", [
+                  "`background` (bulk, timers) and `crowded` (much of one customer at once) may wait for seconds: they "
+                  "yield. If `awaited` grows, the ledger is slow.", [
                       Query(quantile(0.99, "countersign_commit_wait_seconds", "work"), "{{work}}")], unit="s",
                   runbook="ledger-away"),
             Panel("Events published a second",
