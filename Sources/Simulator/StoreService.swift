@@ -150,7 +150,7 @@ final class StoreService {
     let question = question(call, app: app, time: time)
     var decision =
       decision(about: call, request, of: app, now: time) ?? decision(about: question, call) ?? StoreDecision(question)
-    for weather in [weather, appWeather[app.bundleId.exact] ?? .fair] + (localWeather[call.transactionId] ?? []) {
+    for weather in [weather, appWeather[app.bundleId] ?? .fair] + (localWeather[call.transactionId] ?? []) {
       decision.suffer(weather, call.endpoint, now: time)
     }
     var response = try response(to: question, decision)

@@ -52,7 +52,7 @@ struct ProviderDescription: Sendable, Equatable {
     tokenURL = try url("token_endpoint")
     keySetURL = try url("jwks_uri")
     func list(_ name: String, otherwise: [String]) throws(Unusable) -> [String] {
-      guard members[name.exact] != nil else { return otherwise }
+      guard members[name] != nil else { return otherwise }
       guard let texts = claims.texts(name) else { throw Unusable("its \(name) is not a list of texts") }
       return texts
     }

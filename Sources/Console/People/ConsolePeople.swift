@@ -18,7 +18,7 @@ struct ConsolePeople: FileLines {
   /// Whether a name belongs to the file, and so to nobody else; `nil` if nobody can tell.
   func hasTaken(_ name: String) -> Bool? { taken?.contains(name.lowercased().exact) }
 
-  subscript(name: String) -> ConsolePerson? { byName[name.exact] }
+  subscript(name: String) -> ConsolePerson? { byName[name] }
 
   /// The cost of the costliest password. Each look at a password costs as much, whoever is asked for.
   var costliestLogN: Int { byName.values.compactMap(\.password?.logN).max() ?? Scrypt.usualLogN }

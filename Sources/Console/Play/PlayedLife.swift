@@ -68,14 +68,14 @@ struct PlayedLife: Sendable, Equatable {
       return nil
     }
     func word(_ members: [ExactText: JSONValue], _ name: String) -> String? {
-      if case .string(let text)? = members[name.exact] { text } else { nil }
+      if case .string(let text)? = members[name] { text } else { nil }
     }
     func time(_ members: [ExactText: JSONValue], _ name: String) -> Int64? {
       // A time that no calendar has would end up on the page.
-      if case .integer(let time)? = members[name.exact], Int64.times.contains(time) { time } else { nil }
+      if case .integer(let time)? = members[name], Int64.times.contains(time) { time } else { nil }
     }
     func flag(_ name: String) -> Bool? {
-      if case .bool(let flag)? = members[name.exact] { flag } else { nil }
+      if case .bool(let flag)? = members[name] { flag } else { nil }
     }
     guard let id = word(members, "originalTransactionId"), let state = word(members, "state").flatMap(State.init),
       let hasAccess = flag("hasAccess"), let productId = word(members, "productId"),

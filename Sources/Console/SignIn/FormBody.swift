@@ -4,7 +4,7 @@ import Formats
 struct FormBody {
   private var fields: [ExactText: String] = [:]
 
-  subscript(name: String) -> String? { fields[name.exact] }
+  subscript(name: String) -> String? { fields[name] }
 
   /// Reads a body; `nil` when an escape is malformed or not UTF-8. The first field of a name counts.
   init?(_ body: [UInt8]) {
@@ -17,7 +17,7 @@ struct FormBody {
       guard texts.count == 2, let name = texts.first.flatMap(\.self), let value = texts.last.flatMap(\.self) else {
         return nil
       }
-      if fields[name.exact] == nil { fields[name.exact] = value }
+      if fields[name] == nil { fields[name] = value }
     }
   }
 }

@@ -53,7 +53,7 @@ extension FleetBeat {
       case .object(let members)? = try? text.decoded(as: JSONValue.self)
     else { return nil }
     func word(_ name: String) -> String? {
-      guard case .string(let text)? = members[name.exact] else { return nil }
+      guard case .string(let text)? = members[name] else { return nil }
       return text
     }
     func list(_ value: JSONValue?) -> [JSONValue] {
@@ -64,34 +64,34 @@ extension FleetBeat {
       list(value).compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
     guard let id = word("id"), let role = word("role"), let version = word("version"), let place = word("place"),
-      case .integer(let startedAt)? = members["startedAt".exact]
+      case .integer(let startedAt)? = members["startedAt"]
     else { return nil }
     self.init(
       id: id, role: role, version: version, place: place, startedAt: startedAt,
-      troubles: words(members["troubles".exact]),
-      readings: list(members["readings".exact]).compactMap { element in
-        guard case .object(let reading) = element, case .string(let name)? = reading["name".exact] else { return nil }
-        let labels = words(reading["labels".exact])
-        return switch reading["value".exact] {
+      troubles: words(members["troubles"]),
+      readings: list(members["readings"]).compactMap { element in
+        guard case .object(let reading) = element, case .string(let name)? = reading["name"] else { return nil }
+        let labels = words(reading["labels"])
+        return switch reading["value"] {
         case .number(let value): Reading(name, labels, value)
         case .integer(let value): Reading(name, labels, Double(value))
         default: nil
         }
       },
-      refusedApps: members["refusedApps".exact].map { list($0).compactMap(RefusedApp.init) },
-      settings: members["settings".exact].map { list($0).compactMap(Setting.init) })
+      refusedApps: members["refusedApps"].map { list($0).compactMap(RefusedApp.init) },
+      settings: members["settings"].map { list($0).compactMap(Setting.init) })
     (self.heardAt, self.readAt) = (heardAt, readAt)
-    hasMoreRefusedApps = members["hasMoreRefusedApps".exact] == .bool(true)
+    hasMoreRefusedApps = members["hasMoreRefusedApps"] == .bool(true)
   }
 }
 
 extension FleetBeat.RefusedApp {
   /// Reads an app of a record; `nil` if it is none.
   fileprivate init?(_ value: JSONValue) {
-    guard case .object(let members) = value, case .integer(let publisher)? = members["publisherId".exact],
-      case .string(let bundle)? = members["bundleId".exact],
-      case .string(let environment)? = members["environment".exact], case .integer(let since)? = members["since".exact],
-      case .string(let cause)? = members["cause".exact]
+    guard case .object(let members) = value, case .integer(let publisher)? = members["publisherId"],
+      case .string(let bundle)? = members["bundleId"],
+      case .string(let environment)? = members["environment"], case .integer(let since)? = members["since"],
+      case .string(let cause)? = members["cause"]
     else { return nil }
     self.init(BundleId(bundle), of: publisher, in: Environment(environment), since: since, cause: cause)
   }
@@ -100,8 +100,8 @@ extension FleetBeat.RefusedApp {
 extension FleetBeat.Setting {
   /// Reads a setting of a record; `nil` if it is none.
   fileprivate init?(_ value: JSONValue) {
-    guard case .object(let members) = value, case .string(let key)? = members["key".exact],
-      case .string(let value)? = members["value".exact], case .string(let fallback)? = members["default".exact]
+    guard case .object(let members) = value, case .string(let key)? = members["key"],
+      case .string(let value)? = members["value"], case .string(let fallback)? = members["default"]
     else { return nil }
     self.init(key, value, fallback: fallback)
   }

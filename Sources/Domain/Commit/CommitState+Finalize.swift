@@ -92,7 +92,7 @@ extension CommitState {
 
   /// Whether the customer of a job was erased after the job was registered.
   public func isErased(_ job: Job) -> Bool {
-    customers[CustomerKey(publisherId: job.publisherId, id: job.customerId)]?.isErased(for: job) ?? false
+    customers[job.customerKey]?.isErased(for: job) ?? false
   }
 
   private mutating func decide(_ purchase: Purchase, _ request: FinalizationRequest) -> SynchronizationResult {

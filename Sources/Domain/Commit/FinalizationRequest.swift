@@ -42,5 +42,5 @@ public final class FinalizationRequest: Sendable {
   }
 
   /// The customer of the job.
-  public var customerKey: CustomerKey { CustomerKey(publisherId: job.publisherId, id: job.customerId) }
+  public var customerKey: CustomerKey { job.customerKey }
 }

@@ -3,7 +3,7 @@ import Formats
 /// The two forms of a country's code (ISO 3166-1): Apple names a storefront by three letters, and other vendors by two.
 public enum CountryCode {
   /// Returns the two letters of a country that three capital letters name; `nil` for any other text.
-  public static func alpha2(_ alpha3: String) -> String? { table[alpha3.exact] }
+  public static func alpha2(_ alpha3: String) -> String? { table[alpha3] }
 
   /// Returns a code of two letters in capitals; `nil` for any other text. It need not be a country's code: new codes
   /// must not wait for a new version of this program.

@@ -16,7 +16,7 @@ extension CustomerTokenKey {
   /// with any more.
   public init(jwk members: [ExactText: JSONValue]) throws(UnusableKey) {
     func text(_ name: String) throws(UnusableKey) -> String? {
-      guard let value = members[name.exact] else { return nil }
+      guard let value = members[name] else { return nil }
       guard case .string(let text) = value else { throw UnusableKey("\(name) is not a text") }
       return text
     }

@@ -77,7 +77,7 @@ public struct Publishers: Sendable {
   ///
   /// - Parameter now: milliseconds since 1970.
   public func holder(ofIssuer issuer: String, audiences: [String], now: Int64) -> PublisherLookUp<Publisher> {
-    let found = (issuers[issuer.exact] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
+    let found = (issuers[issuer] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
     if found.count == 1 { return .found(found[0]) }
     return found.isEmpty && absent.mayHave(issuer: issuer, audiences, now: now) ? .broken : .unknown
   }

@@ -80,6 +80,9 @@ public struct Job: Sendable, Equatable {
     self.traceparent = traceparent
   }
 
+  /// The customer of the registration.
+  public var customerKey: CustomerKey { CustomerKey(publisherId: publisherId, id: customerId) }
+
   /// Whether the caller named no user, so that the purchase stays unclaimed.
   public var isUnclaimed: Bool { customerId == .nobody }
 

@@ -23,6 +23,6 @@ extension Delivery {
 
 extension JSONValue {
   fileprivate subscript(name: String) -> JSONValue? {
-    if case .object(let members) = self { members[name.exact] } else { nil }
+    if case .object(let members) = self { members[name] } else { nil }
   }
 }

@@ -55,7 +55,7 @@ struct Iaptic: GatewayDoor {
   func environment(of data: JSONValue) -> WebhookEnvironment? {
     guard case .object(let members) = data, case .object(let notification)? = members["notification"],
       case .string(let product)? = notification["productId"], case .object(let purchases)? = members["purchases"],
-      case .object(let purchase)? = purchases[product.exact], case .bool(let isSandbox)? = purchase["sandbox"]
+      case .object(let purchase)? = purchases[product], case .bool(let isSandbox)? = purchase["sandbox"]
     else { return nil }
     return isSandbox ? .sandbox : .production
   }

@@ -86,7 +86,7 @@ private struct MbaasyReader {
   /// Whether the client sent a value; `null` is none.
   func has(_ field: MbaasyError.Field) -> Bool { value(field) != .null }
 
-  private func value(_ field: MbaasyError.Field) -> JSONValue { members[field.rawValue.exact] ?? .null }
+  private func value(_ field: MbaasyError.Field) -> JSONValue { members[field.rawValue] ?? .null }
 
   /// A text; `nil` if the client left it out or it is wrong.
   /// As in ``RequestObject``, there is none without a limit.
@@ -106,7 +106,7 @@ private struct MbaasyReader {
 
   /// The contract writes `NULL`. Some clients send that as a text.
   mutating func address() -> MbaasyRequest.Address {
-    guard members[MbaasyError.Field.ipAddress.rawValue.exact] != nil else { return .ofClient }
+    guard members[MbaasyError.Field.ipAddress.rawValue] != nil else { return .ofClient }
     let text = text(.ipAddress, .ruled) {
       $0 == "NULL" || NetworkAddress($0) != nil ? nil : "is not an IPv4 or IPv6 address"
     }

@@ -43,7 +43,7 @@ struct TokenClaims: Decodable {
       throw .invalidCredential(
         "aud: the customer's token is not for \(policy.audiences.joined(separator: " or ")).")
     }
-    guard let customerId = claims[policy.customerClaim.exact]?.customerId else {
+    guard let customerId = claims[policy.customerClaim]?.customerId else {
       throw .invalidCredential(
         "\(policy.customerClaim): the customer's token needs the customer's id, a text of 1 to \(CustomerId.longest) bytes "
           + "or a whole number from 1.")

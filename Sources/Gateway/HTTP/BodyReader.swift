@@ -32,17 +32,17 @@ struct BodyReader {
   }
 
   /// Whether the object has a member. The member may be `null`.
-  func has(_ name: String) -> Bool { members[name.exact] != nil }
+  func has(_ name: String) -> Bool { members[name] != nil }
 
   /// Whether the object has a member that is `null`.
-  func isNull(_ name: String) -> Bool { members[name.exact] == .null }
+  func isNull(_ name: String) -> Bool { members[name] == .null }
 
   /// A problem with a member.
   func problem(_ name: String, _ expected: String) -> Problem { .invalidBody("\(place)\(name): \(expected)") }
 
   /// A text; `nil` if the client left it out. As in ``RequestObject``, there is none without a limit.
   func text(_ name: String, _ limit: TextLimit) throws(Problem) -> String? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     guard case .string(let text) = value else { throw problem(name, "expected a text") }
     guard limit.admits(text) else { throw problem(name, "expected \(limit)") }
     return text
@@ -50,7 +50,7 @@ struct BodyReader {
 
   /// A whole number in a range; `nil` if the client left it out.
   func integer(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     guard case .integer(let number) = value, range.contains(number) else {
       throw problem(name, "expected a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
@@ -59,7 +59,7 @@ struct BodyReader {
 
   /// A number; `nil` if the client left it out.
   func number(_ name: String, _ expected: String) throws(Problem) -> Double? {
-    switch members[name.exact] {
+    switch members[name] {
     case nil: return nil
     case .integer(let number): return Double(number)
     case .number(let number): return number
@@ -69,7 +69,7 @@ struct BodyReader {
 
   /// True or false; `nil` if the client left it out.
   func flag(_ name: String) throws(Problem) -> Bool? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     guard case .bool(let flag) = value else { throw problem(name, "expected true or false") }
     return flag
   }
@@ -86,7 +86,7 @@ struct BodyReader {
   func choice<Choice>(
     _ name: String, of names: [String], _ find: (String) -> Choice?
   ) throws(Problem) -> Choice? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     guard case .string(let text) = value, let choice = find(text) else {
       throw problem(name, "expected one of \(names.joined(separator: ", "))")
     }
@@ -100,14 +100,14 @@ struct BodyReader {
 
   /// A list; `nil` if the client left it out.
   func list(_ name: String, _ expected: String) throws(Problem) -> [JSONValue]? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     guard case .array(let elements) = value else { throw problem(name, expected) }
     return elements
   }
 
   /// A nested object; `nil` if the client left it out.
   func object(_ name: String, knows names: [String]) throws(Problem) -> BodyReader? {
-    guard let value = members[name.exact] else { return nil }
+    guard let value = members[name] else { return nil }
     return try BodyReader(value, at: place + name, knows: names)
   }
 }

@@ -76,7 +76,7 @@ struct RouteTable: Sendable {
   /// The door that takes receipts at a path; `nil` for every other path.
   ///
   /// The server asks before it has read the body, which may be large there.
-  func receiptDoor(of segments: [String]) -> ReceiptDoor? { receiptDoors["/\(segments.joined(separator: "/"))".exact] }
+  func receiptDoor(of segments: [String]) -> ReceiptDoor? { receiptDoors["/\(segments.joined(separator: "/"))"] }
 
   /// Whose large bodies a raw path takes; `nil` for most paths. Clients may write a path in several ways, such as with
   /// a slash at its end, and all of them find the route. So all of them have its limits.

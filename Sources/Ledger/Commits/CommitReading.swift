@@ -38,9 +38,7 @@ struct CommitReading {
         NamedToken(publisherId: update.key.publisherId, token: $0)
       }
     }
-    customerKeys = Set(
-      requests.map(\.customerKey) + waiting.map { CustomerKey(publisherId: $0.publisherId, id: $0.customerId) }
-    ).sorted()
+    customerKeys = Set(requests.map(\.customerKey) + waiting.map(\.customerKey)).sorted()
   }
 
   /// The statements, in the order of ``read(_:now:subscriptionIds:)``.

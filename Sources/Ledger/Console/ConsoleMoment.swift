@@ -41,7 +41,7 @@ public struct ConsoleMoment: Sendable, Equatable {
     func member(_ path: String...) -> JSONValue? {
       path.reduce(Optional(JSONValue.object(data))) { value, name in
         guard case .object(let members)? = value else { return nil }
-        return members[name.exact]
+        return members[name]
       }
     }
     func word(_ value: JSONValue?) -> String? {

@@ -36,7 +36,7 @@ public struct SynchronizationReader {
 
   /// Whether a synchronization is that of a job, also after the erasure of its customer.
   public static func isSame(_ synchronization: Synchronization, as job: Job) -> Bool {
-    let customer = CustomerKey(publisherId: job.publisherId, id: job.customerId)
+    let customer = job.customerKey
     return synchronization.transactionId == job.transactionId && synchronization.kind == job.kind
       && [customer.id, ErasedCustomer.standIn(for: customer)].contains(synchronization.customerId)
   }

@@ -101,7 +101,7 @@ extension JSONText {
 
 extension JSONValue {
   /// A member of an object.
-  subscript(_ name: String) -> JSONValue? { if case .object(let members) = self { members[name.exact] } else { nil } }
+  subscript(_ name: String) -> JSONValue? { if case .object(let members) = self { members[name] } else { nil } }
 
   /// The number, if it is a whole one.
   var integer: Int64? { if case .integer(let number) = self { number } else { nil } }

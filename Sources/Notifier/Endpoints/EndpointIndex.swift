@@ -48,7 +48,7 @@ struct EndpointIndex {
   ///
   /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
   func endpoints(topic: String, environment: WebhookEnvironment?) -> [Entry] {
-    let all = byTopic[topic.exact] ?? []
+    let all = byTopic[topic] ?? []
     guard let environment else { return all }
     return all.filter { $0.endpoint.environment ?? environment == environment }
   }

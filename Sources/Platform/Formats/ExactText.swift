@@ -82,3 +82,12 @@ extension String {
   /// The text, compared by its bytes.
   public var exact: ExactText { ExactText(self) }
 }
+
+extension Dictionary where Key == ExactText {
+  /// The value of a name, compared by its bytes.
+  public subscript(_ name: String) -> Value? {
+    get { self[ExactText(name)] }
+    set { self[ExactText(name)] = newValue }
+    _modify { yield &self[ExactText(name)] }
+  }
+}

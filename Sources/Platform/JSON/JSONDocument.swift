@@ -55,7 +55,7 @@ final class JSONDocument: Sendable {
       var members: [ExactText: JSONValue] = [:]
       var next = index + 1
       while next < node.next {
-        members[string(at: next).exact] = value(at: next + 1)
+        members[string(at: next)] = value(at: next + 1)
         next = nodes[next + 1].next
       }
       return .object(members)

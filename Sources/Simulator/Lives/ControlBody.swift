@@ -102,7 +102,7 @@ struct ControlBody {
 
   private mutating func take(_ key: String) -> JSONValue? {
     asked.insert(key.exact)
-    guard let value = members[key.exact], value != .null else { return nil }
+    guard let value = members[key], value != .null else { return nil }
     return value
   }
 }

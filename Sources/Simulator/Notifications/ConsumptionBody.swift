@@ -92,6 +92,6 @@ extension JSONValue {
   /// The member of an object.
   fileprivate subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members[name.exact]
+    return members[name]
   }
 }

@@ -44,6 +44,6 @@ extension JSONValue {
   subscript(path: [String]) -> JSONValue? {
     guard let first = path.first else { return self }
     guard case .object(let members) = self else { return nil }
-    return members[first.exact]?[Array(path.dropFirst())]
+    return members[first]?[Array(path.dropFirst())]
   }
 }

@@ -16,7 +16,7 @@ extension Mistake {
   /// Names the variable in place of the key if the value came from one.
   init(of key: String, in file: String, overriddenBy environment: [ExactText: String], _ problem: String) {
     let variable = SettingsReader.variable(key)
-    let isOverridden = environment[variable.exact] != nil
+    let isOverridden = environment[variable] != nil
     self.init(
       source: isOverridden ? "environment" : file, key: isOverridden ? variable : key, problem: problem)
   }

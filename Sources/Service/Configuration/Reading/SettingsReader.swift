@@ -236,7 +236,7 @@ final class SettingsReader {
       KeyDescription(
         key: key, variable: variable, expected: form.expected, fallback: shown ?? "required", meaning: meaning,
         isSecret: form.isSecret))
-    if let variable, let text = environment?[variable.exact] {
+    if let variable, let text = environment?[variable] {
       if let value = form.text(text) {
         if !form.isSecret { stated.append(StatedSetting(key, text, shown: shown ?? "required")) }
         return value
