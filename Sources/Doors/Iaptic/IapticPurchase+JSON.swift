@@ -13,11 +13,13 @@ extension IapticPurchase {
     return last.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// A running purchase comes after one that is over, then the later one after the earlier one.
+  /// A running purchase comes after one that is over, then the later one after the earlier one. An id may stand for a
+  /// purchase in each environment: production's comes last.
   private func isBefore(_ other: IapticPurchase) -> Bool {
     if isExpired != other.isExpired { return isExpired }
     if lastDate != other.lastDate { return lastDate < other.lastDate }
-    return purchaseId < other.purchaseId
+    if purchaseId != other.purchaseId { return purchaseId < other.purchaseId }
+    return isSandbox && !other.isSandbox
   }
 
   /// Writes the Purchases Collection of webhooks and of `/v2`: an object with the products' ids as names.

@@ -142,7 +142,7 @@ extension LocalEvidence {
 extension JSONValue {
   /// A member of an object; `nil` for any other value.
   fileprivate func member(_ name: String) -> JSONValue? {
-    if case .object(let members) = self { members[name.exact] } else { nil }
+    if case .object(let members) = self { members[name] } else { nil }
   }
 }
 

@@ -124,6 +124,11 @@ struct IapticPurchaseTests {
     let over = try only(TestPurchases.purchase(TestPurchases.transaction("3", of: "3", bought: 6, expires: 7)))
     #expect(IapticPurchase.lastOfEachProduct([old, running, over]).map(\.purchaseId) == ["2"])
     #expect(IapticPurchase.lastOfEachProduct([old, over]).map(\.purchaseId) == ["3"])
+    var sandbox = running
+    sandbox.isSandbox = true
+    for both in [[running, sandbox], [sandbox, running]] {
+      #expect(IapticPurchase.lastOfEachProduct(both).map(\.isSandbox) == [false])
+    }
   }
 
   @Test func `the forms of the reads and of the validator`() throws {
