@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import Ledger
 import Observability
 import Service
 
@@ -92,7 +93,7 @@ final class WorkerMetrics {
       buckets: [1, 2, 5, 10, 25, 50, 100, 200])
     commitWait = metrics.histogram(
       "countersign_commit_wait_seconds", "Time from a result until its commit begins.", labels: ["work"],
-      known: [["awaited"], ["background"]])
+      known: CommitKind.allCases.map { [$0.rawValue] })
     commitFailures = metrics.counter(
       "countersign_commit_failures_total", "Failed commits of the ledger.")
     outbox = metrics.counter(

@@ -113,6 +113,6 @@ extension Commits.Settings {
         context.log.ledgerFailure("a commit failed", error)
       },
       onCommit: { metrics.commits.observe(Double($0)) },
-      onBegin: { metrics.commitWait.observe($0, $1 ? "background" : "awaited") })
+      onBegin: { metrics.commitWait.observe($0, $1.rawValue) })
   }
 }

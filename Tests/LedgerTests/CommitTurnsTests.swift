@@ -37,7 +37,7 @@ struct CommitTurnsTests {
     let first = try #require(next(&turns))
     #expect(first.elements == ["m1", "m2", "m3", "y1"])
     let second = try #require(next(&turns))
-    #expect(second.elements == ["m4", "m5", "m6", "m7"] && !second.isBackground)
+    #expect(second.elements == ["m4", "m5", "m6", "m7"] && second.kind == .crowded)
     // The next one of the same customer would only wait for the same row.
     #expect(next(&turns)?.elements == nil)
     append(["y2"], for: "you", to: &turns)
@@ -98,7 +98,7 @@ struct CommitTurnsTests {
     turns.end(batches[2], at: .zero)
     // Both crowded customers of a publisher go together, and the other publisher's comes next.
     let own = try #require(next(&turns))
-    #expect(own.elements == ["m4", "n4"])
+    #expect(own.elements == ["m4", "n4"] && own.kind == .crowded)
     #expect(next(&turns)?.elements == nil)
     append(["a1"], of: 3, for: "anybody")
     let others = try #require(next(&turns))
@@ -164,12 +164,12 @@ struct CommitTurnsTests {
     append(["b1", "b2", "b3", "b4", "b5"], true, to: &turns)
     let first = try #require(next(&turns))
     #expect(first.elements == ["b1", "b2", "b3", "b4"])
-    #expect(first.isBackground)
+    #expect(first.kind == .background)
     #expect(next(&turns)?.elements == nil)
     append(["a1"], false, to: &turns)
     let second = try #require(next(&turns))
     #expect(second.elements == ["a1"])
-    #expect(!second.isBackground)
+    #expect(second.kind == .awaited)
     turns.end(first, at: .zero)
     let third = try #require(next(&turns))
     #expect(third.elements == ["b5"])
@@ -193,7 +193,7 @@ struct CommitTurnsTests {
     var kinds = ""
     for _ in 1...15 {
       guard let batch = next(&turns) else { break }
-      kinds += batch.isBackground ? "b" : "a"
+      kinds += batch.kind == .background ? "b" : "a"
       turns.end(batch, at: .zero)
     }
     #expect(kinds == "aaaabaaaabaaaab")

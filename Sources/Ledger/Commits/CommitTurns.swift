@@ -18,17 +18,12 @@ struct CommitTurns<Element> {
   /// The work of one commit, all of one kind.
   struct Batch {
     let elements: [Element]
-    fileprivate let kind: Kind
+    let kind: CommitKind
     fileprivate let customers: [CustomerKey]
     /// The publisher of the first element.
     fileprivate let publisherId: Int64?
     fileprivate let began: Duration
-
-    /// Whether nobody waits for it.
-    var isBackground: Bool { kind == .background }
   }
-
-  fileprivate enum Kind { case awaited, crowded, background }
 
   private struct Waiting {
     let element: Element
@@ -135,7 +130,7 @@ struct CommitTurns<Element> {
       : begin(background.takeNext(mostAtOnce), .background, now)
   }
 
-  private mutating func begin(_ waiting: [Waiting], _ kind: Kind, _ now: Duration) -> Batch {
+  private mutating func begin(_ waiting: [Waiting], _ kind: CommitKind, _ now: Duration) -> Batch {
     running += 1
     let publisherId = waiting.first?.publisherId
     // Until it ends, it is the only one of the publisher's crowded customers.

@@ -43,8 +43,8 @@ public final class Commits {
     public var onFailure: @LoopActor (any Error) -> Void
     /// The commit calls this with the number of its finalizations.
     public var onCommit: @LoopActor (Int) -> Void
-    /// The commit calls this for each finalization that begins: the seconds that it waited, and whether nobody waits.
-    public var onBegin: @LoopActor (Double, Bool) -> Void
+    /// The commit calls this for each finalization that begins, with the seconds that it waited.
+    public var onBegin: @LoopActor (Double, CommitKind) -> Void
 
     /// Creates settings.
     public init(
@@ -52,7 +52,7 @@ public final class Commits {
       audience: @escaping @LoopActor () -> EventAudience = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
       onCommit: @escaping @LoopActor (Int) -> Void = { _ in },
-      onBegin: @escaping @LoopActor (Double, Bool) -> Void = { _, _ in }
+      onBegin: @escaping @LoopActor (Double, CommitKind) -> Void = { _, _ in }
     ) {
       self.connections = connections
       self.now = now
@@ -83,8 +83,7 @@ public final class Commits {
       switch work {
       case .finalize(let request, _): request.job.isUnclaimed ? nil : request.customerKey
       case .apply: nil
-      case .postpone(let waiting, _):
-        waiting.job.isUnclaimed ? nil : CustomerKey(publisherId: waiting.job.publisherId, id: waiting.job.customerId)
+      case .postpone(let waiting, _): waiting.job.isUnclaimed ? nil : waiting.job.customerKey
       }
     }
 
@@ -180,8 +179,7 @@ public final class Commits {
 
   private func line(_ entry: Entry) {
     waiting.append(
-      entry, of: entry.publisherId, for: entry.customer, isBackground: entry.isBackground,
-      at: now)
+      entry, of: entry.publisherId, for: entry.customer, isBackground: entry.isBackground, at: now)
   }
 
   /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.
@@ -214,7 +212,7 @@ public final class Commits {
     while let batch = waiting.next(at: now) {
       let now = monotonicNanoseconds()
       for entry in batch.elements {
-        settings.onBegin(Double(now - min(now, entry.since)) / 1_000_000_000, batch.isBackground)
+        settings.onBegin(Double(now - min(now, entry.since)) / 1_000_000_000, batch.kind)
       }
       Task.immediate { @LoopActor in
         await run(batch.elements)
