@@ -18,6 +18,18 @@ public final class EndpointPacing {
   }
 }
 
+/// An attempt that is under way, and has a slot of its endpoint.
+public struct HeldSlot: Sendable {
+  public let delivery: Delivery
+  public let endpoint: EndpointId
+
+  /// Names the slot of an attempt.
+  public init(_ delivery: Delivery, at endpoint: EndpointId) {
+    self.delivery = delivery
+    self.endpoint = endpoint
+  }
+}
+
 /// Whether an endpoint's limits allow an attempt now.
 public enum AttemptSlot: Sendable, Equatable {
   /// Yes. The attempt has a slot until it ends, or until its lease ends.
@@ -63,7 +75,7 @@ extension EndpointPacing {
   }
 
   /// Keeps the slots of attempts that take long. It does not take a lost slot again.
-  public func renew(_ held: [(delivery: Delivery, endpoint: EndpointId)], lease: Duration) async throws {
+  public func renew(_ held: [HeldSlot], lease: Duration) async throws {
     _ = try await redis.run(
       .renewSlots, moreKeys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
       arguments: ["lease": String(lease.wholeMilliseconds)], moreArguments: held.map { Self.slot($0.delivery) })

@@ -52,12 +52,13 @@ extension DeliveryRun {
       deliveries = parts.deliveries
       notifications = NotificationStore(postgres)
       recorder = parts.recorder
-      pacing = EndpointPacing(parts.redis.client, prefix: context.settings.redis.prefix)
+      let pacing = EndpointPacing(parts.redis.client, prefix: context.settings.redis.prefix)
+      self.pacing = pacing
       begun = BegunRuns(parts.redis.client, prefix: context.settings.redis.prefix)
       outlet = parts.outlet
       directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
       lanes = EndpointLanes(concurrency: context.settings.notifier.concurrency)
-      underWay = AttemptsUnderWay(pacing)
+      underWay = AttemptsUnderWay { try await pacing.renew($0, lease: AttemptsUnderWay.lease) }
     }
   }
 }

@@ -11,20 +11,29 @@ import Service
 final class AttemptsUnderWay: RoleService {
   /// How long a slot stays taken without being renewed.
   static let lease: Duration = .seconds(5)
-  private static let interval: Duration = .milliseconds(1500)
+  static let interval: Duration = .milliseconds(1500)
 
   private struct Attempt {
-    let delivery: Delivery
-    let endpoint: EndpointId
-    let start: ContinuousClock.Instant
+    let slot: HeldSlot
+    let start: Duration
   }
 
-  private let pacing: EndpointPacing
+  private let renewSlots: @LoopActor ([HeldSlot]) async throws -> Void
+  private let clock: @LoopActor () -> Duration
   private var attempts: [Int: Attempt] = [:]
   private var next = 0
   private lazy var renewals = Chore(every: Self.interval, after: Self.interval, .last) { [weak self] in self?.renew() }
 
-  init(_ pacing: EndpointPacing) { self.pacing = pacing }
+  /// - Parameters:
+  ///   - clock: a time that never goes back; `nil` is the machine's.
+  ///   - renewSlots: keeps slots for another ``lease``.
+  init(
+    clock: (@LoopActor () -> Duration)? = nil, renewSlots: @escaping @LoopActor ([HeldSlot]) async throws -> Void
+  ) {
+    let start = ContinuousClock.now
+    self.clock = clock ?? { ContinuousClock.now - start }
+    self.renewSlots = renewSlots
+  }
 
   /// Begins to renew the slots.
   func start() { renewals.start() }
@@ -40,20 +49,20 @@ final class AttemptsUnderWay: RoleService {
   /// - Returns: its number, for ``remove(_:)``.
   func add(_ delivery: Delivery, endpoint: EndpointId) -> Int {
     next += 1
-    attempts[next] = Attempt(delivery: delivery, endpoint: endpoint, start: .now)
+    attempts[next] = Attempt(slot: HeldSlot(delivery, at: endpoint), start: clock())
     return next
   }
 
   /// Notes the end of an attempt.
   func remove(_ number: Int) { attempts[number] = nil }
 
-  private func renew() {
-    let long = attempts.values.filter { ContinuousClock.now - $0.start > Self.interval }
+  /// Renews the slots of the attempts that have lasted for an interval. Most end before.
+  func renew() {
+    let now = clock()
+    let long = attempts.values.filter { now - $0.start > Self.interval }
     guard !long.isEmpty else { return }
     // Nobody waits for this. The next renewal repeats one that failed. A slot that was lost meanwhile does no harm:
     // at most one attempt more is under way.
-    Task { @LoopActor in
-      try? await pacing.renew(long.map { ($0.delivery, $0.endpoint) }, lease: Self.lease)
-    }
+    Task.immediate { @LoopActor [renewSlots] in try? await renewSlots(long.map(\.slot)) }
   }
 }

@@ -79,7 +79,11 @@ struct EndpointPacingTests {
       // The slots of a killed notifier become free by themselves; a renewed slot does not.
       _ = try await redis.send(["ZADD", prefix + "slots:1:main", "1", "c//1", "1", "d//1"])
       // Several renewals at once. Some of the slots do not exist any more.
-      try await store.renew([(delivery("g"), "main"), (delivery("d"), "main"), (delivery("d"), "other")], lease: hour)
+      let held = [
+        HeldSlot(try delivery("g"), at: "main"), HeldSlot(try delivery("d"), at: "main"),
+        HeldSlot(try delivery("d"), at: "other"),
+      ]
+      try await store.renew(held, lease: hour)
       #expect(try await begin(store, delivery("e"), narrow) == .taken)
       #expect(try await begin(store, delivery("f"), narrow) == .full)
       // A missing slot cannot be renewed.
