@@ -252,8 +252,8 @@ let package = Package(
     tests(
       "NotifierTests",
       [
-        "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Notifier", "Observability",
-        "RoleSupport", "Service", "TestSupport",
+        "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Notifier",
+        "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests(
       "ConsoleTests",
