@@ -242,12 +242,13 @@ extension PostgresStatement {
     SELECT taken.tries, \(EventRow.table.selected("e")) FROM taken JOIN events e ON e.id = taken.event_id
     """)
 
+  /// The rows are locked in an array, which is made once, as those of the outbox are (`OutboxRow.delete`).
   fileprivate static let settle = PostgresStatement(
     "settle owed events",
     """
-    DELETE FROM owed_events WHERE (event_id, subscriber) IN (
-      SELECT o.event_id, o.subscriber FROM unnest($1::text[]) AS n (event_id) JOIN owed_events o USING (event_id)
-      WHERE o.subscriber = $2 ORDER BY o.event_id FOR UPDATE OF o)
+    DELETE FROM owed_events WHERE subscriber = $2 AND event_id = ANY(ARRAY(
+      SELECT event_id FROM owed_events WHERE subscriber = $2 AND event_id = ANY($1::text[])
+      ORDER BY event_id FOR UPDATE))
     """)
 
   fileprivate static let putOff = PostgresStatement(
@@ -283,8 +284,8 @@ extension PostgresStatement {
   fileprivate static let forget = PostgresStatement(
     "forget owed events",
     """
-    DELETE FROM owed_events WHERE (event_id, subscriber) IN (
-      SELECT event_id, subscriber FROM owed_events WHERE subscriber = $1 ORDER BY event_id LIMIT $2 FOR UPDATE)
+    DELETE FROM owed_events WHERE subscriber = $1 AND event_id = ANY(ARRAY(
+      SELECT event_id FROM owed_events WHERE subscriber = $1 ORDER BY event_id LIMIT $2 FOR UPDATE))
     """)
 
   fileprivate static let list = PostgresStatement(

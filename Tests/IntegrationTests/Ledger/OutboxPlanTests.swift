@@ -1,0 +1,85 @@
+import Domain
+import EventLoop
+import Fleets
+import Ledger
+import Postgres
+import ServerSupport
+import Testing
+
+/// Tables that are nearly always empty, and the plans that PostgreSQL keeps of such a moment.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct OutboxPlanTests {
+  private func run(_ sql: String, _ postgres: PostgresClient) async throws {
+    _ = try await postgres.run(PostgresQuery(PostgresStatement("test: \(sql.prefix(40))", sql)))
+  }
+
+  /// The plan that the connection keeps of the statement that begins so, for parameters of SQL.
+  private func plan(
+    _ begin: String, _ parameters: String, after query: PostgresQuery, _ postgres: PostgresClient
+  ) async throws -> [String] {
+    let names = PostgresStatement(
+      "test: names", "SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
+    let name = try #require(try await postgres.run(PostgresQuery(names)).first?.text("name"))
+    let explain = try await postgres.transaction { transaction in
+      // A statement by keys lets the transaction use the kept plan.
+      _ = try await transaction.query([query])
+      return try await transaction.query(
+        PostgresQuery(PostgresStatement("test: explain", "EXPLAIN EXECUTE \"\(name)\" \(parameters)")))
+    }
+    return try explain.map { try $0.text("QUERY PLAN") ?? "" }
+  }
+
+  @Test func `confirmed events leave a full outbox, whose plan was made while it was empty`() async throws {
+    try await CommitLab.with(connections: 1) { (lab, postgres) async throws in
+      try await run("ALTER TABLE outbox SET (autovacuum_enabled = off)", postgres)
+      try await run("ANALYZE outbox", postgres)
+      _ = try await postgres.run(Event.confirmed(["nobody"]))
+      let fill = "INSERT INTO outbox SELECT 'evt_' || number FROM generate_series(1, 3000) AS number"
+      try await run(fill, postgres)
+      let plan = try await plan("DELETE FROM outbox", "('{evt_1,evt_2}')", after: Event.confirmed(["nobody"]), postgres)
+      // Each row of the table would lock all confirmed ones again.
+      try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")
+      _ = try await postgres.run(Event.confirmed((1...200).map { EventId("evt_\($0)") }))
+      #expect(try await lab.number("SELECT count(*) FROM outbox") == 2800)
+    }
+  }
+
+  @Test func `told events leave a long list of owed ones, whose plan was made while it was empty`() async throws {
+    try await CommitLab.with(connections: 1) { (lab, postgres) async throws in
+      try await run("ALTER TABLE owed_events SET (autovacuum_enabled = off)", postgres)
+      try await run("ANALYZE owed_events", postgres)
+      let owed = OwedEvents(postgres)
+      // PostgreSQL decides by itself from the sixth execution on.
+      for _ in 0..<8 { try await owed.settle(["nobody"], of: "billing") }
+      for _ in 0..<8 { _ = try await owed.forget("nobody", limit: 10) }
+      let fill = """
+        INSERT INTO owed_events (event_id, subscriber, cause, due_at)
+        SELECT 'evt_' || number, 'billing', 'full', now() FROM generate_series(1, 3000) AS number
+        """
+      try await run(fill, postgres)
+      for (begin, parameters) in [("DELETE FROM owed_events WHERE subscriber = $2", "('{evt_1}', 'billing')")] {
+        let query = PostgresQuery(PostgresStatement("test: nothing", "SELECT 1"))
+        let plan = try await plan(begin, parameters, after: query, postgres)
+        try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")
+      }
+      try await owed.settle((1...200).map { EventId("evt_\($0)") }, of: "billing")
+      #expect(try await lab.number("SELECT count(*) FROM owed_events") == 2800)
+      #expect(try await owed.forget("billing", limit: 1000) == 1000)
+      #expect(try await lab.number("SELECT count(*) FROM owed_events") == 1800)
+    }
+  }
+}
+
+extension CommitLab {
+  /// Runs a body with a new ledger and the only client of it.
+  fileprivate static func with(
+    connections: Int, _ body: @LoopActor (CommitLab, PostgresClient) async throws -> Void
+  ) async throws {
+    try await with(workers: 1, connections: connections, isChecked: false) { lab in
+      try await body(lab, lab.clients[0])
+    }
+  }
+}
