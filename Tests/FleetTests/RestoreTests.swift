@@ -83,6 +83,9 @@ struct RestoreTests {
       for name in Self.roles { #expect(try await fleet.roles[name]?.process.ended() == 0) }
       fleet.mayRepair = true
       try await servers.restoreLedger(to: moment)
+      // A standby copies the settings of its server, and would promote itself at the moment.
+      let stays = "name = 'recovery_target_time' AND setting <> '' AND NOT pending_restart"
+      #expect(try await fleet.texts("SELECT name AS text FROM pg_settings WHERE \(stays)") == [])
       _ = try await fleet.command(["migrate"])
       for name in Self.roles { try fleet.start(name) }
       for name in Self.roles { try await fleet.ready(name) }

@@ -29,6 +29,8 @@ SETTINGS = {
     # Nothing is archived before `back_up` makes the folder.
     "archive_mode": "on", "archive_command": "test ! -d ../archive || cp %p ../archive/%f",
 }
+# What tells a server to replay its archive up to a moment.
+RESTORE_SETTINGS = ("restore_command", "recovery_target_time", "recovery_target_action")
 
 
 def verifier(password):
@@ -240,14 +242,16 @@ class Postgres:
         self.backup.rename(self.cluster)
         (self.cluster / "recovery.signal").touch()
         with open(self.cluster / "postgresql.auto.conf", "a") as file:
-            file.write("restore_command = 'cp ../archive/%f %p'\n"
-                       f"recovery_target_time = '{moment}'\nrecovery_target_action = 'promote'\n")
+            values = ("cp ../archive/%f %p", moment, "promote")
+            file.writelines(f"{name} = '{value}'\n" for name, value in zip(RESTORE_SETTINGS, values))
         if account := self.account():
             os.chown(self.cluster / "recovery.signal", account["user"], account["group"])
 
     def end_restore(self):
         """Waits until the server has replayed the archive and takes writes."""
         self.wait_until("is restored", "SELECT 1 WHERE NOT pg_is_in_recovery();")
+        # A standby is a copy with these settings, and would promote itself at the first commit after the moment.
+        self.query("\n".join(f"ALTER SYSTEM RESET {name};" for name in RESTORE_SETTINGS) + "\nSELECT pg_reload_conf();")
         shutil.rmtree(self.archive)
 
     def wipe(self):
