@@ -4,7 +4,7 @@ from development.runbooks import trial
 
 @trial
 def malformed(stage):
-    """the queues of jobs and of events contain a text that is no message"""
+    """the queues of jobs and of events contain a text that is not a message"""
     stage.publish("countersign.jobs", "no job")
     stage.publish("countersign.notifier", "no delivery")
     stage.fires("DeadJobs", "DeadDeliveries")
