@@ -4,8 +4,8 @@ public import EventLoop
 /// The queues in which events and deliveries wait for a notifier, as one process uses them.
 ///
 /// The process counts what it publishes for each publisher. So an event of few never stands behind a burst of another
-/// publisher, however long that is. Nothing depends on the class: notifiers take from all queues, and treat what comes
-/// from each of them alike.
+/// publisher, however long that is. Notifiers take from all queues. The class decides only who goes first in a
+/// notifier; what becomes of a delivery is the same.
 @LoopActor
 public final class DeliveryQueues {
   private let topology: Topology

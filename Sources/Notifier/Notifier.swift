@@ -34,7 +34,8 @@ public final class Notifier: Role {
           { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier consumes \(crowd.rawValue)",
           queue: parts.topology.deliveries(crowd), prefetch: most, probe: AMQPProbe(queue: parts.topology.probe),
           onChange: context.observer(of: crowd.consumption),
-          declare: context.declaring(parts.topology), handler: { runs.take($0) }), "rabbitmq \(crowd.consumption)")
+          declare: context.declaring(parts.topology), handler: { runs.take($0, of: crowd) }),
+        "rabbitmq \(crowd.consumption)")
     }
 
     let checks =

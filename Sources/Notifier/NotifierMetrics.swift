@@ -54,12 +54,15 @@ final class NotifierMetrics {
 
   init(
     _ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, waiting: @escaping @LoopActor () -> Double,
-    unrecorded: @escaping @LoopActor () -> Double
+    rests: @escaping @LoopActor () -> Double, unrecorded: @escaping @LoopActor () -> Double
   ) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that the notifier is delivering now.", read: inFlight)
     metrics.gauge(
       "countersign_deliveries_waiting",
       "Events that the notifier holds until it is their publisher's turn.", read: waiting)
+    metrics.counter(
+      "countersign_delivery_rests_total",
+      "Rests of bursts in the notifier, while another publisher has few events.", read: rests)
     metrics.gauge(
       "countersign_webhook_records_waiting", "Results of attempts that the ledger does not have yet.", read: unrecorded)
     attempts = metrics.counter(

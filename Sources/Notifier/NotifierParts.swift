@@ -50,7 +50,7 @@ struct NotifierParts {
     recorder = DeliveryRecorder(ledger.postgres) { failures.add($0) }
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [running] in Double(running.count) },
-      waiting: { [line] in Double(line.count) },
+      waiting: { [line] in Double(line.count) }, rests: { [line] in Double(line.rests) },
       unrecorded: { [recorder] in Double(recorder.waiting) })
     metrics.deadMessages.set(0, topology.deadDeliveries)
   }

@@ -1,4 +1,6 @@
+import Domain
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Notifier
@@ -22,11 +24,21 @@ struct StartingLineTests {
     }
   }
 
-  private let line = StartingLine()
-  private let runs = Runs()
+  /// Time and processor time, as a test says.
+  @LoopActor
+  private final class Clock {
+    var now: Duration = .seconds(100)
+    var used: Duration = .zero
+  }
 
-  private func join(_ count: Int, of publisher: Int64, _ name: String) {
-    for number in 0..<count { line.join(publisher, runs.waiting("\(name)\(number)")) }
+  private let line: StartingLine
+  private let runs = Runs()
+  private let clock = Clock()
+
+  init() { line = StartingLine(StartingLine.Clocks(now: { [clock] in clock.now }, used: { [clock] in clock.used })) }
+
+  private func join(_ count: Int, of publisher: Int64, _ name: String, _ crowd: EventCrowd = .few) {
+    for number in 0..<count { line.join(publisher, crowd, runs.waiting("\(name)\(number)")) }
   }
 
   @Test func `with room, all begin at once and in their order`() {
@@ -58,7 +70,7 @@ struct StartingLineTests {
     var count = 0
     for _ in 0..<100_000 {
       line.join(
-        1,
+        1, .few,
         StartingLine.Waiting(
           begin: {
             count += 1
@@ -77,5 +89,130 @@ struct StartingLineTests {
     #expect(runs.givenBack == ["b0", "b1", "b2"])
     for start in runs.starts { start.end() }
     #expect(runs.begun.count == StartingLine.most)
+  }
+
+  // MARK: Bursts
+
+  private func begun(_ name: Character) -> Int { runs.begun.count { $0.first == name } }
+
+  private func end(_ starts: Range<Int>) { for start in runs.starts[starts] { start.end() } }
+
+  /// A burst that fills the line, beside a publisher with few events. The loop has used its part.
+  private func burstBesideAnother() {
+    join(200, of: 1, "a", .flood)
+    join(1, of: 2, "b")
+    // They take turns, and the burst came last.
+    end(0..<2)
+    #expect(runs.begun.suffix(2) == ["b0", "a64"])
+    clock.used += .seconds(1)
+  }
+
+  @Test func `beside another publisher a burst begins no more when the loop has used its part`() {
+    burstBesideAnother()
+    end(2..<StartingLine.most)
+    #expect(begun("a") == StartingLine.most + 1 && line.rests == 1)
+    // Others that come meanwhile begin at once.
+    join(1, of: 2, "c")
+    join(1, of: 3, "d")
+    #expect(begun("c") == 1 && begun("d") == 1 && begun("a") == StartingLine.most + 1 && line.rests == 1)
+    line.giveBack()
+  }
+
+  @Test func `a burst goes on after its rest, with the line's own timer`() async throws {
+    burstBesideAnother()
+    end(2..<StartingLine.most)
+    #expect(begun("a") == StartingLine.most + 1)
+    clock.now += BurstPace.longestRest
+    try await eventually("the burst goes on") { begun("a") > StartingLine.most + 1 }
+    line.giveBack()
+  }
+
+  @Test func `a publisher that was quiet before the burst counts, too`() {
+    join(1, of: 2, "b")
+    join(200, of: 1, "a", .burst)
+    clock.used += .seconds(1)
+    let count = begun("a")
+    end(0..<runs.starts.count)
+    #expect(begun("a") == count && line.rests == 1)
+    line.giveBack()
+  }
+
+  @Test func `as long as the loop has used little, few begin at once`() {
+    join(1, of: 2, "b")
+    join(200, of: 1, "a", .flood)
+    #expect(begun("a") == BurstPace.atOnce)
+    clock.now += BurstPace.tick
+    end(0..<1)
+    #expect(begun("a") == 2 * BurstPace.atOnce)
+    line.giveBack()
+  }
+
+  @Test func `without another publisher a burst keeps to no pace`() {
+    join(20, of: 1, "a")
+    join(200, of: 1, "a", .flood)
+    clock.used += .seconds(1)
+    end(0..<StartingLine.most)
+    #expect(runs.begun.count == 2 * StartingLine.most)
+    // Another publisher of long ago is none.
+    join(1, of: 2, "b")
+    clock.now += StartingLine.others
+    end(StartingLine.most..<2 * StartingLine.most)
+    #expect(runs.begun.count == 3 * StartingLine.most && line.rests == 0)
+  }
+
+  @Test func `few events of the burst's publisher do not stand behind its burst`() {
+    join(200, of: 1, "a", .flood)
+    join(1, of: 1, "b")
+    end(0..<1)
+    #expect(runs.begun.last == "b0")
+  }
+
+  @Test func `many others that fill the line do not stop a burst`() {
+    join(200, of: 1, "a", .flood)
+    for publisher in 0..<300 { join(1, of: Int64(1_000 + publisher), "b") }
+    // As long as the loop has used little, both lines take turns.
+    end(0..<4)
+    #expect(runs.begun.suffix(4) == ["b0", "a64", "b0", "a65"])
+    clock.used += .seconds(1)
+    end(4..<8)
+    #expect(begun("a") == StartingLine.most + 2 && begun("b") == 6)
+    // After the longest rest the next place is the burst's.
+    clock.now += BurstPace.longestRest
+    end(8..<9)
+    #expect(begun("a") == StartingLine.most + 3 && begun("b") == 6)
+    line.giveBack()
+  }
+
+  @Test func `runs of a paced burst may end as they begin`() {
+    join(1, of: 2, "b")
+    var count = 0
+    for _ in 0..<100 {
+      let one = StartingLine.Waiting(
+        begin: {
+          count += 1
+          $0.end()
+        }, giveBack: {})
+      line.join(1, .flood, one)
+    }
+    #expect(count == BurstPace.atOnce && line.count == 100 - BurstPace.atOnce)
+    line.hurry()
+    #expect(count == 100)
+  }
+
+  @Test func `a process that stops lets nothing rest, and gives nothing back that can begin`() {
+    burstBesideAnother()
+    end(2..<StartingLine.most)
+    #expect(line.rests == 1)
+    line.hurry()
+    while line.count > 0 { end(0..<runs.starts.count) }
+    #expect(begun("a") == 200 && runs.givenBack.isEmpty)
+  }
+
+  @Test func `the clocks of the process go on`() {
+    let clocks = StartingLine.Clocks()
+    let (now, used) = (clocks.now(), clocks.used())
+    var sum = 0
+    while clocks.used() == used || clocks.now() == now { sum &+= 1 }
+    #expect(clocks.used() > used && clocks.now() > now)
   }
 }

@@ -40,6 +40,9 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
     return taken
   }
 
+  /// Whose element comes next; `nil` if nothing is in the queue.
+  public var next: Party? { order.first }
+
   /// Whether a party that a condition holds for has elements in the queue.
   public func hasParty(where isWanted: (Party) -> Bool) -> Bool { lines.keys.contains(where: isWanted) }
 
@@ -69,19 +72,19 @@ public struct TurnQueue<Party: Hashable & Sendable, Element> {
 private struct FirstInFirstOut<Element> {
   private var elements: [Element] = []
   /// Where the elements begin that are still in the queue.
-  private var first = 0
+  private var start = 0
 
-  var isEmpty: Bool { first == elements.count }
+  var isEmpty: Bool { start == elements.count }
+  var first: Element? { isEmpty ? nil : elements[start] }
 
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func takeFirst() -> Element? {
-    guard first < elements.count else { return nil }
-    let element = elements[first]
-    first += 1
-    if first >= 64, first * 2 > elements.count {
-      elements.removeFirst(first)
-      first = 0
+    guard let element = first else { return nil }
+    start += 1
+    if start >= 64, start * 2 > elements.count {
+      elements.removeFirst(start)
+      start = 0
     }
     return element
   }

@@ -1,4 +1,5 @@
 import AMQP
+import Domain
 import EventLoop
 import Messaging
 import Observability
@@ -20,7 +21,9 @@ final class DeliveryRuns: RoleService {
 
   /// Takes a message, also one that comes while the consumer is being cancelled: otherwise the broker gives it to
   /// another notifier. Its run begins at its publisher's turn.
-  func take(_ received: AMQPConsumer.Received) {
+  ///
+  /// - Parameter crowd: the class of the queue that had it.
+  func take(_ received: AMQPConsumer.Received, of crowd: EventCrowd) {
     if received.delivery.isRedelivered {
       dependencies.metrics.redeliveries.count()
       dependencies.context.log.info(
@@ -30,7 +33,7 @@ final class DeliveryRuns: RoleService {
     // A suspect has a line of its own.
     if suspicion.isSuspect { return begin(received, suspicion, .free) }
     line.join(
-      suspicion.publisherId ?? 0,
+      suspicion.publisherId ?? 0, crowd,
       StartingLine.Waiting(
         begin: { [self] in begin(received, suspicion, $0) }, giveBack: { received.requeue() }))
   }
@@ -47,7 +50,11 @@ final class DeliveryRuns: RoleService {
   /// Does nothing: the consumer starts the runs.
   func start() {}
 
-  func close() { running.close() }
+  /// What is in hand does not rest any more: it should end before the process does.
+  func close() {
+    running.close()
+    line.hurry()
+  }
 
   /// Finishes the runs, and hands back the ones that take longer.
   func stop(within grace: Duration) async {

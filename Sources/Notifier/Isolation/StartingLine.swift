@@ -1,11 +1,15 @@
 import Domain
 import EventLoop
+import Glibc
 
 /// Messages in hand whose runs have not begun.
 ///
 /// A run asks Redis and the ledger before its attempt. Few runs do that at a time, and publishers take turns to begin:
 /// so one of few events waits for a moment, and not for the thousand runs of a burst. A run that has come to its
 /// attempt, or waits for its turn there, makes room for the next one.
+///
+/// Messages from the queues of bursts have a line of their own. While another publisher has few events, they leave a
+/// part of the loop's time unused (``BurstPace``).
 @LoopActor
 final class StartingLine {
   /// A run on its way to its attempt.
@@ -32,24 +36,85 @@ final class StartingLine {
     let giveBack: @LoopActor () -> Void
   }
 
+  /// The time, and what the loop has used.
+  struct Clocks {
+    /// A time that never goes back.
+    var now: @LoopActor () -> Duration = { .nanoseconds(Int64(clamping: monotonicNanoseconds())) }
+    /// The processor time of the loop's thread.
+    var used: @LoopActor () -> Duration = {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+  }
+
+  /// A publisher of few events, and when its last one came.
+  private struct Quiet {
+    let publisher: Int64
+    let time: Duration
+  }
+
   /// The most runs on their way to their attempts. These are enough to fill the trips to Redis and to the ledger.
   static let most = 64
+  /// For how long bursts keep to their pace after another publisher's event.
+  static let others: Duration = .seconds(10)
 
-  private var waiting = TurnQueue<Int64, Waiting>()
+  private let clocks: Clocks
+  private var few = TurnQueue<Int64, Waiting>()
+  private var bursts = TurnQueue<Int64, Waiting>()
+  /// Since when messages of bursts have waited without a break.
+  private var burstsSince: Duration = .zero
   private var onTheWay = 0
   private var isBeginning = false
+  /// Whether the last run that began was a burst's: both lines take turns.
+  private var wasBurst = false
+  private var pace = BurstPace()
+  private var isPacing = true
+  /// The last publisher of few events, and the last other one.
+  private var quiet: Quiet?
+  private var otherQuiet: Quiet?
+  private var isResting = false
+  private lazy var afterRest = LoopTimer { [weak self] in
+    self?.isResting = false
+    self?.beginAll()
+  }
+
+  /// How often bursts have rested.
+  private(set) var rests = 0
+
+  init(_ clocks: Clocks = Clocks()) { self.clocks = clocks }
 
   /// How many messages wait.
-  var count: Int { waiting.count }
+  var count: Int { few.count + bursts.count }
 
   /// Lets something begin at its publisher's turn: at once if there is room.
-  func join(_ publisher: Int64, _ one: Waiting) {
-    waiting.append(one, of: publisher)
+  ///
+  /// - Parameter crowd: the class of the queue that it came from.
+  func join(_ publisher: Int64, _ crowd: EventCrowd, _ one: Waiting) {
+    switch crowd {
+    case .few:
+      if let quiet, quiet.publisher != publisher { otherQuiet = quiet }
+      quiet = Quiet(publisher: publisher, time: clocks.now())
+      few.append(one, of: publisher)
+    case .burst, .flood:
+      if bursts.isEmpty { burstsSince = clocks.now() }
+      bursts.append(one, of: publisher)
+    }
+    beginAll()
+  }
+
+  /// Paces nothing any more: the process stops, and what is in hand should end soon.
+  func hurry() {
+    isPacing = false
+    afterRest.close()
     beginAll()
   }
 
   /// Gives back all that wait: the process stops.
-  func giveBack() { for one in waiting.takeNext(waiting.count) { one.giveBack() } }
+  func giveBack() {
+    hurry()
+    for one in few.takeNext(few.count) + bursts.takeNext(bursts.count) { one.giveBack() }
+  }
 
   private func ended() {
     onTheWay -= 1
@@ -61,9 +126,44 @@ final class StartingLine {
     guard !isBeginning else { return }
     isBeginning = true
     defer { isBeginning = false }
-    while onTheWay < Self.most, let next = waiting.takeNext(1).first {
-      onTheWay += 1
-      next.begin(Start(self))
+    while onTheWay < Self.most {
+      let isBurstsTurn = !wasBurst || few.isEmpty
+      if isBurstsTurn, let publisher = bursts.next {
+        if mayBegin(publisher) {
+          begin(bursts.takeNext(1), isBurst: true)
+          continue
+        }
+        if few.isEmpty { return rest() }
+      }
+      guard !few.isEmpty else { return }
+      begin(few.takeNext(1), isBurst: false)
     }
+  }
+
+  private func begin(_ one: [Waiting], isBurst: Bool) {
+    wasBurst = isBurst
+    onTheWay += one.count
+    for one in one { one.begin(Start(self)) }
+  }
+
+  // MARK: The pace of bursts
+
+  private func mayBegin(_ publisher: Int64) -> Bool {
+    let now = clocks.now()
+    let hasOthers = isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now)
+    guard isPacing, hasOthers else { return true }
+    return pace.mayBegin(at: now, used: clocks.used(), age: now - burstsSince)
+  }
+
+  private func isOther(_ quiet: Quiet?, than publisher: Int64, _ now: Duration) -> Bool {
+    guard let quiet else { return false }
+    return quiet.publisher != publisher && now - quiet.time < Self.others
+  }
+
+  private func rest() {
+    guard !isResting else { return }
+    isResting = true
+    rests += 1
+    afterRest.start(after: pace.rest)
   }
 }

@@ -18,6 +18,16 @@ struct TurnQueueTests {
     #expect(queue.takeNext(9) == [])
   }
 
+  @Test func `it tells whose element comes next`() {
+    var queue = queue(("a", 1), ("a", 2), ("b", 11))
+    var parties: [String] = []
+    while let next = queue.next {
+      parties.append(next)
+      #expect(queue.takeNext(1).count == 1)
+    }
+    #expect(parties == ["a", "b", "a"] && queue.isEmpty)
+  }
+
   @Test func `a party that comes late waits for one element of each other party`() {
     var queue = queue(("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 11))
     #expect(queue.takeNext(3) == [1, 11, 2])

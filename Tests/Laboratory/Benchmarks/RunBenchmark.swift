@@ -109,10 +109,14 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         path: arguments.text("--path") ?? "h", bad: count("--bad", 0) == 1)
     case "events":
       let endpoint = count("--first-endpoint", 0)
+      let floor = arguments.text("--floor")
+      guard floor == nil || floor.flatMap(BurstFloor.init(rawValue:)) != nil else {
+        throw Unexpected(description: "--floor is direct or delayed")
+      }
       result = try await WebhookBenchmarks(backend: backend()).publish(
         count("--count", 10_000), from: count("--from", 0),
         endpoints: endpoint..<endpoint + count("--endpoints", 100), perSecond: arguments.number("--rate", default: 0),
-        inOneQueue: count("--one-queue", 0) == 1, floor: arguments.text("--floor").flatMap(BurstFloor.init(rawValue:)))
+        inOneQueue: count("--one-queue", 0) == 1, floor: floor.flatMap(BurstFloor.init(rawValue:)))
     case "consume": result = try await WebhookBenchmarks(backend: backend()).consume(count("--count", 10_000))
     case "post":
       result = try await WebhookBenchmarks(backend: backend()).post(

@@ -38,6 +38,10 @@ DASHBOARD = Dashboard(
                 Query("sum(countersign_deliveries_in_flight{@})", "in flight"),
                 Query("sum(countersign_deliveries_waiting{@})", "wait for their publisher's turn")],
                 runbook="webhooks-late"),
+            Panel("Rests of bursts",
+                  "Bursts rest in a notifier, while others have few events. All the time: a burst does not end. More "
+                  "notifiers shorten it.",
+                  [Query(rate("countersign_delivery_rests_total"), "rests")], unit="ops", runbook="webhooks-late"),
             Panel("Deliveries put off, by cause",
                   "`busy`, `rate`, `concurrency`: the endpoint's own limits. `share`: its publisher's. `store`: Redis "
                   "or the ledger is away. `secret`: see below.", [

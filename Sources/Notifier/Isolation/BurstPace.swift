@@ -1,0 +1,56 @@
+/// How much of the loop's time bursts may use while other publishers have few events.
+///
+/// For example, a publisher has 20,000 events at once. Without a pace its deliveries keep the loop busy for seconds,
+/// and another publisher's event waits for a turn of the loop at each step of its way. So a burst's deliveries begin
+/// only as long as the loop has used less than its share of the time. Then they rest. After some seconds the share is
+/// larger: a load that lasts must not become a backlog while the loop has time (decision 0067).
+///
+/// It is a decision by value: a driver tells the time and the processor time.
+struct BurstPace {
+  /// The part of the loop's time, at first and later.
+  static let share = (first: 0.5, later: 0.9)
+  /// When the share grows, after the begin of the burst.
+  static let patience: Duration = .seconds(10)
+  /// The most processor time that unused time is worth.
+  static let most: Duration = .milliseconds(2)
+  /// A burst rests no longer than this: others may need more than their part by themselves.
+  static let longestRest: Duration = .milliseconds(20)
+  /// The most deliveries that begin in one ``tick``. What they cost shows later, and the pace cannot stop it then.
+  static let atOnce = 8
+  static let tick: Duration = .milliseconds(1)
+
+  /// The processor time that the loop may use before the burst has to rest.
+  private var credit = Self.most
+  private var now: Duration = .zero
+  private var used: Duration = .zero
+  /// When the last delivery began, and how many have begun since the begin of the tick.
+  private var begun: Duration = .zero
+  private var tickBegan: Duration = .zero
+  private var begunInTick = 0
+
+  /// Whether a delivery of a burst may begin. If so, the caller begins one.
+  ///
+  /// - Parameters:
+  ///   - now: the time of a clock that never goes back.
+  ///   - used: the processor time that the loop has used so far.
+  ///   - age: for how long deliveries of bursts have waited without a break.
+  mutating func mayBegin(at now: Duration, used: Duration, age: Duration) -> Bool {
+    let share = age < Self.patience ? Self.share.first : Self.share.later
+    credit = max(.zero - Self.longestRest, min(Self.most, credit + (now - self.now) * share - (used - self.used)))
+    (self.now, self.used) = (now, used)
+    if now - tickBegan >= Self.tick { (tickBegan, begunInTick) = (now, 0) }
+    // Only as many as begin at once: the next look finds what they cost.
+    if now - begun >= Self.longestRest { credit = max(credit, .nanoseconds(1)) }
+    guard credit > .zero else { return false }
+    guard begunInTick < Self.atOnce else { return false }
+    begun = now
+    begunInTick += 1
+    return true
+  }
+
+  /// How long the burst has to rest, after it could not begin at the last time.
+  var rest: Duration {
+    if credit > .zero { return Self.tick }
+    return max(Self.tick, min((.zero - credit) / Self.share.first, Self.longestRest - (now - begun)))
+  }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import Notifier
+
+/// How much of the loop's time bursts may use beside others.
+struct BurstPaceTests {
+  /// What a burst begins in a time, and the longest time between two of its deliveries.
+  ///
+  /// - Parameters:
+  ///   - each: the processor time that a delivery costs, some time after it has begun.
+  ///   - others: the part of the loop's time that others use.
+  private func played(
+    _ time: Duration, each: Duration, others: Double = 0, age: Duration = .zero
+  ) -> (begun: Int, longestRest: Duration) {
+    var pace = BurstPace()
+    var (now, used, last, begun) = (Duration.zero, Duration.zero, Duration.zero, 0)
+    var longest = Duration.zero
+    while now < time {
+      var owed = Duration.zero
+      while pace.mayBegin(at: now, used: used, age: age + now) {
+        begun += 1
+        longest = max(longest, now - last)
+        last = now
+        owed += each
+      }
+      let rest = max(pace.rest, owed)
+      now += rest
+      used += owed + rest * others
+    }
+    return (begun, longest)
+  }
+
+  @Test func `a burst beside little uses half of the loop`() {
+    // Ten thousand deliveries of 0.1 ms would take all of a second.
+    #expect(4_800...5_300 ~= played(.seconds(1), each: .microseconds(100)).begun)
+    #expect(480...560 ~= played(.seconds(1), each: .milliseconds(1)).begun)
+  }
+
+  @Test func `what others use is not left for a burst`() {
+    #expect(800...2_200 ~= played(.seconds(1), each: .microseconds(100), others: 0.4).begun)
+  }
+
+  @Test func `a burst that lasts gets nearly all of the loop`() {
+    let later = played(.seconds(1), each: .microseconds(100), age: BurstPace.patience)
+    #expect(7_000...9_500 ~= later.begun)
+    // Ten seconds at half, ten at nine tenths.
+    #expect(115_000...145_000 ~= played(.seconds(20), each: .microseconds(100)).begun)
+  }
+
+  @Test func `others who use the whole loop do not stop a burst, and it never rests for longer`() {
+    let few = played(.seconds(1), each: .microseconds(100), others: 1)
+    #expect(40 * BurstPace.atOnce...60 * BurstPace.atOnce ~= few.begun)
+    #expect(few.longestRest <= BurstPace.longestRest + BurstPace.tick)
+  }
+
+  @Test func `however much time nobody used, few begin at once`() {
+    var pace = BurstPace()
+    var begun = 0
+    while mayBegin(&pace, at: .seconds(3600), used: .zero), begun < 1_000 { begun += 1 }
+    #expect(begun == BurstPace.atOnce && pace.rest == BurstPace.tick)
+    #expect(mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most))
+    #expect(!mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most * 2))
+  }
+
+  @Test func `a piece of work that takes long costs no more than the longest rest`() {
+    var pace = BurstPace()
+    #expect(mayBegin(&pace, at: .seconds(1), used: .seconds(1)))
+    #expect(!mayBegin(&pace, at: .seconds(1), used: .seconds(100)))
+    #expect(pace.rest == BurstPace.longestRest)
+    #expect(mayBegin(&pace, at: .seconds(1) + BurstPace.longestRest, used: .seconds(100)))
+  }
+
+  private func mayBegin(_ pace: inout BurstPace, at now: Duration, used: Duration) -> Bool {
+    pace.mayBegin(at: now, used: used, age: .zero)
+  }
+}
