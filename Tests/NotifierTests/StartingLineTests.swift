@@ -140,10 +140,61 @@ struct StartingLineTests {
   @Test func `as long as the loop has used little, few begin at once`() {
     join(1, of: 2, "b")
     join(200, of: 1, "a", .flood)
-    #expect(begun("a") == BurstPace.atOnce)
+    #expect(begun("a") == BurstPace.atOnce.first)
     clock.now += BurstPace.tick
     end(0..<1)
-    #expect(begun("a") == 2 * BurstPace.atOnce)
+    #expect(begun("a") == 2 * BurstPace.atOnce.first)
+    line.giveBack()
+  }
+
+  @Test func `the burst's own first events do not hide another publisher`() {
+    join(1, of: 2, "b")
+    join(20, of: 1, "c")
+    join(200, of: 1, "a", .flood)
+    clock.used += .seconds(1)
+    let count = begun("a")
+    end(0..<runs.starts.count)
+    #expect(begun("a") == count && line.rests == 1)
+    line.giveBack()
+  }
+
+  /// What a burst begins in half a second, if each delivery costs 0.1 ms, and others have an event now and then.
+  private func begunInHalfASecond() -> Int {
+    let before = begun("a")
+    for _ in 0..<500 {
+      let (started, count) = (runs.starts.count, begun("a"))
+      join(1, of: 2, "b")
+      end(0..<started)
+      clock.used += .microseconds(100) * (begun("a") - count)
+      clock.now += .milliseconds(1)
+    }
+    return begun("a") - before
+  }
+
+  @Test func `a burst that lasts gets more of the loop, also if its line is empty once`() {
+    join(1, of: 2, "b")
+    join(3_000, of: 1, "a", .flood)
+    let first = begunInHalfASecond()
+    #expect(2_300...2_700 ~= first)
+    clock.now += BurstPace.patience - .seconds(1)
+    // The rest begins, and the line is empty for a while.
+    _ = begunInHalfASecond()
+    #expect(begun("a") == 3_000 && line.count == 0)
+    join(10_000, of: 1, "a", .flood)
+    let later = begunInHalfASecond()
+    #expect(4_200...4_700 ~= later)
+    line.giveBack()
+  }
+
+  @Test func `long after a burst, the next one begins with half of the loop`() {
+    join(1, of: 2, "b")
+    join(3_000, of: 1, "a", .flood)
+    let first = begunInHalfASecond()
+    _ = begunInHalfASecond()
+    clock.now += BurstPace.patience
+    join(3_000, of: 1, "a", .flood)
+    let next = begunInHalfASecond()
+    #expect(abs(next - first) < 100)
     line.giveBack()
   }
 
@@ -194,7 +245,7 @@ struct StartingLineTests {
         }, giveBack: {})
       line.join(1, .flood, one)
     }
-    #expect(count == BurstPace.atOnce && line.count == 100 - BurstPace.atOnce)
+    #expect(count == BurstPace.atOnce.first && line.count == 100 - BurstPace.atOnce.first)
     line.hurry()
     #expect(count == 100)
   }

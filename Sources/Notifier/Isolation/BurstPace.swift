@@ -9,14 +9,15 @@
 struct BurstPace {
   /// The part of the loop's time, at first and later.
   static let share = (first: 0.5, later: 0.9)
-  /// When the share grows, after the begin of the burst.
+  /// When the share grows, after bursts have begun to wait.
   static let patience: Duration = .seconds(10)
   /// The most processor time that unused time is worth.
   static let most: Duration = .milliseconds(2)
   /// A burst rests no longer than this: others may need more than their part by themselves.
   static let longestRest: Duration = .milliseconds(20)
-  /// The most deliveries that begin in one ``tick``. What they cost shows later, and the pace cannot stop it then.
-  static let atOnce = 8
+  /// The most deliveries that begin in one ``tick``, at first and later. What they cost shows afterwards, and the pace
+  /// cannot stop it then.
+  static let atOnce = (first: 8, later: 32)
   static let tick: Duration = .milliseconds(1)
 
   /// The processor time that the loop may use before the burst has to rest.
@@ -27,22 +28,30 @@ struct BurstPace {
   private var begun: Duration = .zero
   private var tickBegan: Duration = .zero
   private var begunInTick = 0
+  /// How many may begin whatever the loop has used, since the longest rest is over.
+  private var free = 0
+  private var share = Self.share.first
 
   /// Whether a delivery of a burst may begin. If so, the caller begins one.
   ///
   /// - Parameters:
   ///   - now: the time of a clock that never goes back.
   ///   - used: the processor time that the loop has used so far.
-  ///   - age: for how long deliveries of bursts have waited without a break.
+  ///   - age: since when bursts wait (see `StartingLine`).
   mutating func mayBegin(at now: Duration, used: Duration, age: Duration) -> Bool {
-    let share = age < Self.patience ? Self.share.first : Self.share.later
+    let isFirst = age < Self.patience
+    share = isFirst ? Self.share.first : Self.share.later
     credit = max(.zero - Self.longestRest, min(Self.most, credit + (now - self.now) * share - (used - self.used)))
     (self.now, self.used) = (now, used)
     if now - tickBegan >= Self.tick { (tickBegan, begunInTick) = (now, 0) }
-    // Only as many as begin at once: the next look finds what they cost.
-    if now - begun >= Self.longestRest { credit = max(credit, .nanoseconds(1)) }
-    guard credit > .zero else { return false }
-    guard begunInTick < Self.atOnce else { return false }
+    if credit > .zero {
+      free = 0
+    } else if now - begun >= Self.longestRest {
+      free = Self.atOnce.first
+    }
+    guard credit > .zero || free > 0 else { return false }
+    guard begunInTick < (isFirst ? Self.atOnce.first : Self.atOnce.later) else { return false }
+    free = max(0, free - 1)
     begun = now
     begunInTick += 1
     return true
@@ -50,7 +59,7 @@ struct BurstPace {
 
   /// How long the burst has to rest, after it could not begin at the last time.
   var rest: Duration {
-    if credit > .zero { return Self.tick }
-    return max(Self.tick, min((.zero - credit) / Self.share.first, Self.longestRest - (now - begun)))
+    if credit > .zero || free > 0 { return Self.tick }
+    return max(Self.tick, min((.zero - credit) / share, Self.longestRest - (now - begun)))
   }
 }

@@ -62,8 +62,10 @@ final class StartingLine {
   private let clocks: Clocks
   private var few = TurnQueue<Int64, Waiting>()
   private var bursts = TurnQueue<Int64, Waiting>()
-  /// Since when messages of bursts have waited without a break.
+  /// Since when bursts wait, and when one waited last. Only ``BurstPace/patience`` without a wait is a break: the line
+  /// of a load that lasts is empty now and then.
   private var burstsSince: Duration = .zero
+  private var burstsWaited: Duration?
   private var onTheWay = 0
   private var isBeginning = false
   /// Whether the last run that began was a burst's: both lines take turns.
@@ -74,6 +76,8 @@ final class StartingLine {
   private var quiet: Quiet?
   private var otherQuiet: Quiet?
   private var isResting = false
+  /// Whether the rest under way is counted.
+  private var isCounted = false
   private lazy var afterRest = LoopTimer { [weak self] in
     self?.isResting = false
     self?.beginAll()
@@ -96,9 +100,7 @@ final class StartingLine {
       if let quiet, quiet.publisher != publisher { otherQuiet = quiet }
       quiet = Quiet(publisher: publisher, time: clocks.now())
       few.append(one, of: publisher)
-    case .burst, .flood:
-      if bursts.isEmpty { burstsSince = clocks.now() }
-      bursts.append(one, of: publisher)
+    case .burst, .flood: bursts.append(one, of: publisher)
     }
     beginAll()
   }
@@ -125,7 +127,12 @@ final class StartingLine {
     // A run that ends as soon as it begins comes back to here, and the loop goes on.
     guard !isBeginning else { return }
     isBeginning = true
-    defer { isBeginning = false }
+    beginWhatMay()
+    isBeginning = false
+    if !bursts.isEmpty { noteWait() }
+  }
+
+  private func beginWhatMay() {
     while onTheWay < Self.most {
       let isBurstsTurn = !wasBurst || few.isEmpty
       if isBurstsTurn, let publisher = bursts.next {
@@ -142,17 +149,30 @@ final class StartingLine {
 
   private func begin(_ one: [Waiting], isBurst: Bool) {
     wasBurst = isBurst
+    if isBurst { isCounted = false }
     onTheWay += one.count
     for one in one { one.begin(Start(self)) }
   }
 
   // MARK: The pace of bursts
 
+  private func noteWait() {
+    let now = clocks.now()
+    burstsSince = now - age(at: now)
+    burstsWaited = now
+  }
+
+  /// For how long bursts have waited without a break.
+  private func age(at now: Duration) -> Duration {
+    guard let burstsWaited, now - burstsWaited < BurstPace.patience else { return .zero }
+    return now - burstsSince
+  }
+
   private func mayBegin(_ publisher: Int64) -> Bool {
     let now = clocks.now()
     let hasOthers = isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now)
     guard isPacing, hasOthers else { return true }
-    return pace.mayBegin(at: now, used: clocks.used(), age: now - burstsSince)
+    return pace.mayBegin(at: now, used: clocks.used(), age: age(at: now))
   }
 
   private func isOther(_ quiet: Quiet?, than publisher: Int64, _ now: Duration) -> Bool {
@@ -163,7 +183,9 @@ final class StartingLine {
   private func rest() {
     guard !isResting else { return }
     isResting = true
-    rests += 1
+    // A timer may come a moment early.
+    if !isCounted { rests += 1 }
+    isCounted = true
     afterRest.start(after: pace.rest)
   }
 }

@@ -21,13 +21,14 @@ struct OutboxPlanTests {
     _ begin: String, _ parameters: String, after query: PostgresQuery, _ postgres: PostgresClient
   ) async throws -> [String] {
     let names = PostgresStatement(
-      "test: names", "SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
+      "test: names \(begin.suffix(14))", "SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
     let name = try #require(try await postgres.run(PostgresQuery(names)).first?.text("name"))
     let explain = try await postgres.transaction { transaction in
       // A statement by keys lets the transaction use the kept plan.
       _ = try await transaction.query([query])
+      let explain = "EXPLAIN EXECUTE \"\(name)\" \(parameters)"
       return try await transaction.query(
-        PostgresQuery(PostgresStatement("test: explain", "EXPLAIN EXECUTE \"\(name)\" \(parameters)")))
+        PostgresQuery(PostgresStatement("test: explain \(begin.suffix(14))", explain)))
     }
     return try explain.map { try $0.text("QUERY PLAN") ?? "" }
   }
@@ -60,9 +61,14 @@ struct OutboxPlanTests {
         SELECT 'evt_' || number, 'billing', 'full', now() FROM generate_series(1, 3000) AS number
         """
       try await run(fill, postgres)
-      for (begin, parameters) in [("DELETE FROM owed_events WHERE subscriber = $2", "('{evt_1}', 'billing')")] {
+      for (begin, parameters) in [
+        ("DELETE FROM owed_events WHERE subscriber = $2", "('{evt_1}', 'billing')"),
+        ("DELETE FROM owed_events WHERE subscriber = $1", "('billing', 10)"),
+      ] {
         let query = PostgresQuery(PostgresStatement("test: nothing", "SELECT 1"))
         let plan = try await plan(begin, parameters, after: query, postgres)
+        // It is the kept one, for all parameters.
+        try #require(!plan.contains { $0.contains("'billing'") }, "\(plan)")
         try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")
       }
       try await owed.settle((1...200).map { EventId("evt_\($0)") }, of: "billing")
