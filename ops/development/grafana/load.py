@@ -35,6 +35,9 @@ class Load:
 
     def put_customers(self):
         for customer in range(self.customers):
+            if customer % 100 == 99:
+                # Fewer than `gateway.limits.writesPerSecond`, however fast the gateway is.
+                time.sleep(1)
             self.expect("PUT", f"/customers/load-{customer}", {}, (200, 201))
 
     def __enter__(self):
