@@ -16,7 +16,9 @@ FOLDER = ROOT / ".countersign" / "image"
 # Each program with the package of Debian that has it.
 PROGRAMS = {
     "buildah": "buildah", "podman": "podman", "runc": "runc", "catatonit": "catatonit", "debootstrap": "debootstrap",
-    "/usr/lib/podman/netavark": "netavark", "/usr/lib/podman/aardvark-dns": "aardvark-dns"}
+    "/usr/lib/podman/netavark": "netavark", "/usr/lib/podman/aardvark-dns": "aardvark-dns",
+    # netavark starts it, and its package does not depend on it.
+    "/usr/sbin/iptables": "iptables"}
 # They need little of the host: no systemd, no unified groups of processes, no filter of system calls, and no limit is
 # raised above this process' own.
 SETTINGS = """[containers]
