@@ -127,14 +127,19 @@ struct StartingLineTests {
     line.giveBack()
   }
 
-  @Test func `a publisher that was quiet before the burst counts, too`() {
-    join(1, of: 2, "b")
-    join(200, of: 1, "a", .burst)
+  /// When the loop has used its part, the burst begins no more, although there is room.
+  private func expectRest() {
     clock.used += .seconds(1)
     let count = begun("a")
     end(0..<runs.starts.count)
     #expect(begun("a") == count && line.rests == 1)
     line.giveBack()
+  }
+
+  @Test func `a publisher that was quiet before the burst counts, too`() {
+    join(1, of: 2, "b")
+    join(200, of: 1, "a", .burst)
+    expectRest()
   }
 
   @Test func `as long as the loop has used little, few begin at once`() {
@@ -151,11 +156,7 @@ struct StartingLineTests {
     join(1, of: 2, "b")
     join(20, of: 1, "c")
     join(200, of: 1, "a", .flood)
-    clock.used += .seconds(1)
-    let count = begun("a")
-    end(0..<runs.starts.count)
-    #expect(begun("a") == count && line.rests == 1)
-    line.giveBack()
+    expectRest()
   }
 
   /// What a burst begins in half a second, if each delivery costs 0.1 ms, and others have an event now and then.

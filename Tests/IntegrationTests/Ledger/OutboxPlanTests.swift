@@ -12,17 +12,12 @@ import Testing
 )
 @LoopActor
 struct OutboxPlanTests {
-  private func run(_ sql: String, _ postgres: PostgresClient) async throws {
-    _ = try await postgres.run(PostgresQuery(PostgresStatement("test: \(sql.prefix(40))", sql)))
-  }
-
   /// The plan that the connection keeps of the statement that begins so, for parameters of SQL.
   private func plan(
     _ begin: String, _ parameters: String, after query: PostgresQuery, _ postgres: PostgresClient
   ) async throws -> [String] {
-    let names = PostgresStatement(
-      "test: names \(begin.suffix(14))", "SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
-    let name = try #require(try await postgres.run(PostgresQuery(names)).first?.text("name"))
+    let names = try await postgres.run("SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
+    let name = try #require(try names.first?.text("name"))
     let explain = try await postgres.transaction { transaction in
       // A statement by keys lets the transaction use the kept plan.
       _ = try await transaction.query([query])
@@ -35,11 +30,11 @@ struct OutboxPlanTests {
 
   @Test func `confirmed events leave a full outbox, whose plan was made while it was empty`() async throws {
     try await CommitLab.with(connections: 1) { (lab, postgres) async throws in
-      try await run("ALTER TABLE outbox SET (autovacuum_enabled = off)", postgres)
-      try await run("ANALYZE outbox", postgres)
+      try await postgres.run("ALTER TABLE outbox SET (autovacuum_enabled = off)")
+      try await postgres.run("ANALYZE outbox")
       _ = try await postgres.run(Event.confirmed(["nobody"]))
       let fill = "INSERT INTO outbox SELECT 'evt_' || number FROM generate_series(1, 3000) AS number"
-      try await run(fill, postgres)
+      try await postgres.run(fill)
       let plan = try await plan("DELETE FROM outbox", "('{evt_1,evt_2}')", after: Event.confirmed(["nobody"]), postgres)
       // Each row of the table would lock all confirmed ones again.
       try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")
@@ -50,8 +45,8 @@ struct OutboxPlanTests {
 
   @Test func `told events leave a long list of owed ones, whose plan was made while it was empty`() async throws {
     try await CommitLab.with(connections: 1) { (lab, postgres) async throws in
-      try await run("ALTER TABLE owed_events SET (autovacuum_enabled = off)", postgres)
-      try await run("ANALYZE owed_events", postgres)
+      try await postgres.run("ALTER TABLE owed_events SET (autovacuum_enabled = off)")
+      try await postgres.run("ANALYZE owed_events")
       let owed = OwedEvents(postgres)
       // PostgreSQL decides by itself from the sixth execution on.
       for _ in 0..<8 { try await owed.settle(["nobody"], of: "billing") }
@@ -60,7 +55,7 @@ struct OutboxPlanTests {
         INSERT INTO owed_events (event_id, subscriber, cause, due_at)
         SELECT 'evt_' || number, 'billing', 'full', now() FROM generate_series(1, 3000) AS number
         """
-      try await run(fill, postgres)
+      try await postgres.run(fill)
       for (begin, parameters) in [
         ("DELETE FROM owed_events WHERE subscriber = $2", "('{evt_1}', 'billing')"),
         ("DELETE FROM owed_events WHERE subscriber = $1", "('billing', 10)"),
