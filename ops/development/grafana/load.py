@@ -107,6 +107,28 @@ class Load:
         if number % 100 == 0:
             self.simulator("POST", f"lives/{self.life((number // 100 + LIVES // 2) % LIVES)}/refund")
 
+    def give_sandbox_access(self, customers, seconds):
+        """As support does for testers; it ends by itself after the seconds."""
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        for customer in customers:
+            self.expect("PUT", f"/customers/load-{customer}/sandbox-access", {
+                "until": until, "reason": "testing"}, (200, 201))
+
+    def withdraw_sandbox_access(self, customers):
+        for customer in customers:
+            self.expect("DELETE", f"/customers/load-{customer}/sandbox-access", None, (200,))
+
+    def import_purchases(self, count):
+        """An import over HTTP, with a small share of Apple's budget, so that it runs beside the load for a while."""
+        lines = ["customer_id,transaction_id"] + [
+            f"load-{number % self.customers},100{self.first:09}7{number:05}" for number in range(count)]
+        status, text = self.ask("POST", "/imports", {"from": "plain", "share": 0.2})
+        if status != 201:
+            raise Failure(f"POST /imports was answered {status} {text}")
+        path = f"/imports/{json.loads(text)['importId']}"
+        self.expect("POST", f"{path}/file?offset=0", "\n".join(lines) + "\n", (200,))
+        self.expect("POST", f"{path}/start", None, (200,))
+
     def register(self, transaction, customer):
         self.ask("POST", "/storekit2/purchases", {"customerId": f"load-{customer}", "transactionId": transaction})
 
@@ -116,7 +138,8 @@ class Load:
             raise Failure(f"{method} {path} at the gateway was answered {status} {text}")
 
     def ask(self, method, path, body=None, headers={}):
-        """The status and the text of an answer; status 0 without one."""
+        """The status and the text of an answer; status 0 without one. A body that is a text goes as it is."""
         return exchange(
-            self.configuration.listen["gateway"], method, path, None if body is None else json.dumps(body),
+            self.configuration.listen["gateway"], method, path,
+            body if body is None or isinstance(body, str) else json.dumps(body),
             {"X-Publisher-Token": self.configuration.publisher_token, "Content-Type": "application/json"} | headers)[:2]

@@ -44,6 +44,12 @@ class Story:
              lambda: self.servers("start", "redis")),
             (520, 580, "a worker is killed", lambda: self.kill("worker 2"), lambda: self.system.role("worker 2")),
             (670, 730, "an endpoint is away", lambda: self.kill("receiver"), self.system.receiver)]
+        # What people do meanwhile, which breaks nothing.
+        self.acts = [
+            (150, lambda: load.give_sandbox_access(range(6), seconds=3600)),
+            (170, lambda: load.give_sandbox_access(range(6, 12), seconds=150)),
+            (290, lambda: load.import_purchases(1500)),
+            (300, lambda: load.withdraw_sandbox_access(range(6)))]
 
     def process(self, name):
         return [each for each in self.system.processes.all if each.name == name][-1]
@@ -77,7 +83,8 @@ def record(system):
         story = Story(system, load)
         recording = Recording(time.time())
         due = sorted([(begin, start) for begin, _, _, start, _ in story.faults]
-                     + [(end, stop) for _, end, _, _, stop in story.faults if stop], key=lambda each: each[0])
+                     + [(end, stop) for _, end, _, _, stop in story.faults if stop]
+                     + story.acts, key=lambda each: each[0])
         for number in range(SECONDS // INTERVAL + 1):
             at = recording.begin + number * INTERVAL
             while due and recording.begin + due[0][0] <= at:
