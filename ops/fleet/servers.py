@@ -175,11 +175,12 @@ class Servers:
         self.broker().control("set_vm_memory_high_watermark", fraction)
 
     def set_queue(self, verb, queue):
-        """Stops or starts the only raft member of a quorum queue, as if the others were lost."""
+        """Stops or starts all raft members of a quorum queue; in a cluster, each node may have one."""
         if not re.fullmatch("[A-Za-z0-9._-]{1,200}", queue):
             sys.exit(f"servers: {queue!r} cannot be the name of a queue; use letters, digits, '.', '_' and '-'")
         call = "stop_server" if verb == "stall" else "restart_server"
-        self.broker().control("eval", f"ra:{call}(quorum_queues, {{'%2F_{queue}', node()}}).")
+        self.broker().control(
+            "eval", f"[ra:{call}(quorum_queues, {{'%2F_{queue}', Node}}) || Node <- [node() | nodes()]].")
 
     def user(self, name, password, configure=".*"):
         """Makes a user who may do what the fleet may, or gives it another password."""
