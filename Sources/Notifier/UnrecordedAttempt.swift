@@ -9,13 +9,13 @@ import Postgres
 struct UnrecordedAttempt: Hashable {
   let event: EventId
   let endpoint: EndpointId
-  let round: ExactText
+  let round: DeliveryRound
   let attempt: Int
 
   init(_ delivery: Delivery, at endpoint: EndpointId) {
     event = delivery.eventId
     self.endpoint = endpoint
-    round = delivery.round.exact
+    round = delivery.round
     attempt = delivery.attempt
   }
 }

@@ -60,7 +60,7 @@ struct ListPageTests {
     ConsoleUnclaimed.Purchase(
       key: PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: OriginalTransactionId(text)),
       productId: ProductId(text), boughtAt: bought, paidAt: bought, expiresAt: now + 72 * hour, price: 9990,
-      currency: text)
+      currency: CurrencyCode(text))
   }
 
   private static func entry(

@@ -27,14 +27,14 @@ struct TrafficPageTests {
     _ text: String, number: Int = 1, _ result: DeliveryAttempt.Result = .failed, nextAt: Int64? = nil
   ) -> DeliveryAttempt {
     DeliveryAttempt(
-      eventId: EventId(text), endpointId: EndpointId(text), topic: text, number: number, time: now - 60_000,
+      eventId: EventId(text), endpointId: EndpointId(text), topic: EventTopic(text), number: number, time: now - 60_000,
       status: 500, durationMilliseconds: 12, error: text, answer: text, result: result, nextAt: nextAt)
   }
 
   private static func endpoint(_ text: String, source: String = "api") -> ConsoleEndpoint {
     ConsoleEndpoint(
       publisherId: 7, id: EndpointId(text), url: "https://user:\(text)@hook.example/\(text)?k=\(text)", name: text,
-      topics: [text], source: source, createdAt: now)
+      topics: [EventTopic(text)], source: source, createdAt: now)
   }
 
   private static func endpointPage(
@@ -51,7 +51,7 @@ struct TrafficPageTests {
     _ text: String, _ view: ConsoleView, _ state: ConsoleEndpoint.State = ConsoleEndpoint.State()
   ) -> EventDetailPage {
     let event = Event(
-      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: text, time: now,
+      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: EventTopic(text), time: now,
       body: Array("{\"\(text)\":1}".utf8))
     return EventDetailPage(
       view: view,

@@ -6,7 +6,7 @@ import Testing
 /// Which jobs a person means who names a cause, a publisher, an app or an age.
 struct JobFilterTests {
   private func open(
-    _ status: Synchronization.Status = .retrying, _ cause: RetryCause? = .appleError, place: String? = nil,
+    _ status: Synchronization.Status = .retrying, _ cause: RetryCause? = .appleError, place: PlaceName? = nil,
     publisher: Int64 = 1, registeredAt: Int64 = 0
   ) -> OpenJob {
     OpenJob(

@@ -18,7 +18,7 @@ struct WebhookLookTests {
     try await WebhookReceiver.with { receiver async throws in
       try await RunningFleet.with(["gateway-1", "notifier-1"]) { fleet async throws in
         let api = WebhookAPIClient(fleet: fleet)
-        let topic = "entitlementsChanged"
+        let topic: EventTopic = "entitlementsChanged"
         let path = "webhook_subscriptions/\(topic)"
         func put(_ name: String) async throws {
           #expect(try await api.send("PUT", path, "[{\"url\":\"\(receiver.url(name))\"}]").status == 200)

@@ -36,7 +36,7 @@ struct CustomerKeyTests {
     if case .failure(let problem) = customer(token, policy) { problem.detail } else { nil }
   }
 
-  private static func named(_ keys: [(String?, [UInt8])]) -> Policy {
+  private static func named(_ keys: [(KeyId?, [UInt8])]) -> Policy {
     Policy(keys: keys.map { CustomerTokenKey(id: $0.0, .hs256($0.1)) }, customerClaim: "customerId")
   }
 
@@ -196,7 +196,7 @@ struct CustomerKeyTests {
   // MARK: Claims
 
   private static func ruled(
-    issuer: String? = nil, audiences: [String] = [], maxLifetime: Int64? = nil,
+    issuer: TokenIssuer? = nil, audiences: [TokenAudience] = [], maxLifetime: Int64? = nil,
     leeway: Int64 = Policy.defaultLeeway
   ) -> Policy {
     Policy(

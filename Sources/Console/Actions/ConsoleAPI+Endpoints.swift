@@ -43,7 +43,7 @@ extension ConsoleAPI {
     [
       ("Server", .text(endpoint.shownURL(to: view.person.role))),
       ("Name", endpoint.name.isEmpty ? nil : .text(endpoint.name)),
-      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.joined(separator: ", "))),
+      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.map(\.text).joined(separator: ", "))),
     ]
   }
 

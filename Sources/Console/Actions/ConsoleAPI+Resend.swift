@@ -26,7 +26,7 @@ extension ConsoleAPI {
     var preview = ActionPreview(
       view: reader.view, title: "Send the event again?", above: "Event \(key.id) of publisher \(key.publisherId)",
       facts: [
-        ("Topic", .text(event.topic)), ("Happened", reader.view.time(event.time)), ("To", .code(id.text)),
+        ("Topic", .text(event.topic.text)), ("Happened", reader.view.time(event.time)), ("To", .code(id.text)),
         ("Server", .text(endpoint.shownURL(to: reader.view.person.role))),
       ], words: Self.wordsOfReplay, action: reader.view.link(key.page + [id.text, "resend"]),
       fields: [("round", round)], button: "Send it again", back: reader.view.link(to: key))
@@ -34,7 +34,7 @@ extension ConsoleAPI {
     do {
       if let wait = try await takeReplays(1, key.publisherId) { return tooMany(wait, preview) }
       let isKept = try await deliveries.resend(
-        publisher: key.publisherId, event: key.id, to: id, round: round, by: reader.view.person.name)
+        publisher: key.publisherId, event: key.id, to: id, round: DeliveryRound(round), by: reader.view.person.name)
       guard isKept else { return reader.nothing }
       context.log.info(
         "event sent again at the console", ["publisherId": .int(key.publisherId), "endpoint": .string(id.text)])

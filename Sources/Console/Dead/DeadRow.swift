@@ -22,7 +22,7 @@ struct DeadRow: Sendable, Equatable {
 
   init(_ message: DeadMessage) {
     (id, cause, reason) = (message.id, message.cause, message.reason)
-    (publisherId, endpointId, topic) = (message.publisherId, message.endpointId, message.topic)
+    (publisherId, endpointId, topic) = (message.publisherId, message.endpointId, message.topic?.text)
     (attempt, customers, buriedAt) = (message.attempt, message.people.sorted(), message.buriedAt ?? message.time)
   }
 

@@ -26,8 +26,8 @@ struct OpenIDRole: Sendable, Equatable {
   /// Whether a person with these claims has the role.
   func fits(_ claims: OpenIDClaims) -> Bool {
     // Anybody may write any address into an account that does not check it.
-    if claim.exact == "email", !claims.isTrue("email_verified") { return false }
-    return (claims.texts(claim) ?? []).contains { $0.exact == value.exact }
+    if claim == "email", !claims.isTrue("email_verified") { return false }
+    return claims.texts(claim)?.containsExactly(value) ?? false
   }
 }
 
@@ -97,7 +97,7 @@ struct OpenIDRoles: FileLines {
   ) throws(Refusal) -> ConsolePerson {
     let claim = settings.personClaim
     guard let name = claims.text(claim) else { throw .noName(claim: claim) }
-    if claim.exact == "email", !claims.isTrue("email_verified") { throw .unverifiedEmail }
+    if claim == "email", !claims.isTrue("email_verified") { throw .unverifiedEmail }
     guard ConsolePerson.isName(name) else { throw .unusableName(claim: claim) }
     guard let isTaken = people.hasTaken(name) else { throw .usersUnreadable }
     if isTaken { throw .nameWithPassword(name) }

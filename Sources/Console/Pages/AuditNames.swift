@@ -41,7 +41,7 @@ struct AuditNames {
     case .operator: return name
     case .support:
       let isColleague = people[name]?.sees(publisher) ?? false
-      return isColleague || name.exact == reader.name.exact ? name : nil
+      return isColleague || name.isExactly(reader.name) ? name : nil
     case .viewer: return nil
     }
   }

@@ -37,8 +37,8 @@ public struct JobFilter: Sendable, Equatable {
       if isFar || .milliseconds(max(0, age)) < olderThan { return false }
     }
     guard let app else { return true }
-    if let place = open.place, !place.isEmpty {
-      return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
+    if let place = open.place, !place.text.isEmpty {
+      return place.text.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
     }
     return apps(open.job.publisherId).contains(app)
   }

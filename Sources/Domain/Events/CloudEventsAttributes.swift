@@ -21,13 +21,13 @@ public enum CloudEventsAttributes {
   ///
   /// - Parameter milliseconds: when the event happened, in milliseconds since 1970.
   public static func headers(
-    id: EventId, publisher: Int64, topic: String, at milliseconds: Int64
+    id: EventId, publisher: Int64, topic: EventTopic, at milliseconds: Int64
   ) -> [String: EventHeader] {
     [
       "cloudEvents_specversion": "1.0",
       "cloudEvents_id": .string(id.text),
       source: .string("\(sourceOfPublisher)\(publisher)"),
-      "cloudEvents_type": .string(topic),
+      "cloudEvents_type": .string(topic.text),
       time: .string(rfc3339(milliseconds: milliseconds)),
     ]
   }

@@ -50,10 +50,10 @@ public struct Offer: Sendable, Equatable {
     /// In hundredths of the currency.
     public let amount: Int64
     /// The code after ISO 4217, for example `USD`.
-    public let currency: String
+    public let currency: CurrencyCode
 
     /// Creates a price.
-    public init(amount: Int64, currency: String) {
+    public init(amount: Int64, currency: CurrencyCode) {
       self.amount = amount
       self.currency = currency
     }

@@ -32,9 +32,9 @@ struct AbsentPublishers: Sendable {
 
   func mayHave(tokenHash hash: [UInt8], now: Int64) -> Bool { tokens.contains(hash) || now < doubtUntil }
 
-  func mayHave(issuer: String, _ audiences: [String], now: Int64) -> Bool {
+  func mayHave(issuer: TokenIssuer, _ audiences: [TokenAudience], now: Int64) -> Bool {
     now < doubtUntil
-      || policies.contains { $0.issuer?.exact == issuer.exact && $0.admits(audiences: audiences) }
+      || policies.contains { $0.issuer == issuer && $0.admits(audiences: audiences) }
   }
 
   func mayHave(_ hash: [UInt8], in ring: DoorRing, now: Int64) -> Bool {

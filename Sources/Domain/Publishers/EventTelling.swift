@@ -45,6 +45,6 @@ extension Delivery {
   /// Whether the publisher's mode decides about the delivery. It does not if a person has asked for it, and an old
   /// system needs Apple's notifications while its publisher tries this one.
   public var followsMode: Bool {
-    round.isEmpty && notification == nil && topic.exact != EventTopic.test.exact
+    round.isFirst && notification == nil && topic != EventTopic.test
   }
 }

@@ -11,7 +11,7 @@ public struct Publishers: Sendable {
   private let files: [Int64: String]
   private let byId: [Int64: Publisher]
   private let tokens: CredentialIndex<TokenHolder>
-  private let issuers: [ExactText: [Publisher]]
+  private let issuers: [TokenIssuer: [Publisher]]
   private let doors: [DoorRing: CredentialIndex<SecretHolder>]
   private let absent: AbsentPublishers
 
@@ -32,7 +32,7 @@ public struct Publishers: Sendable {
         publisher.tokens.map { (hash: $0.hash, holder: TokenHolder(publisher: publisher, token: $0)) }
       })
     issuers = Dictionary(
-      all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
+      all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0, [publisher]) } },
       uniquingKeysWith: +)
     doors = Dictionary(grouping: all.flatMap(\.doorCredentials)) { DoorRing($0.door, $0.credential.ring) }
       .mapValues { held in
@@ -76,7 +76,8 @@ public struct Publishers: Sendable {
   /// them, it finds none.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public func holder(ofIssuer issuer: String, audiences: [String], now: Int64) -> PublisherLookUp<Publisher> {
+  public func holder(ofIssuer issuer: TokenIssuer, audiences: [TokenAudience], now: Int64) -> PublisherLookUp<Publisher>
+  {
     let found = (issuers[issuer] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
     if found.count == 1 { return .found(found[0]) }
     return found.isEmpty && absent.mayHave(issuer: issuer, audiences, now: now) ? .broken : .unknown
@@ -116,7 +117,7 @@ struct DoorRing: Hashable {
   let door: Door
   let ring: [ExactText]
 
-  init(_ door: Door, _ ring: [String]) { (self.door, self.ring) = (door, ring.map(\.exact)) }
+  init(_ door: Door, _ ring: [String]) { (self.door, self.ring) = (door, ring.map(ExactText.init(_:))) }
 }
 
 extension Publisher {

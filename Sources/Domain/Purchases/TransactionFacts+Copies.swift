@@ -13,7 +13,7 @@ extension TransactionFacts {
     guard kind == .autoRenewable else { return true }
     guard purchaseDate == other.purchaseDate, expiresDate == other.expiresDate else { return false }
     guard let line = webOrderLineItemId, let otherLine = other.webOrderLineItemId else { return true }
-    return line.exact == otherLine.exact
+    return line == otherLine
   }
 
   /// Whether its period is a later one: it begins later, or ends later.

@@ -25,7 +25,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var quantity: Int32?
   /// In thousandths of the currency.
   public var price: Int64?
-  public var currency: String?
+  public var currency: CurrencyCode?
   /// Apple's number for the type of offer: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
   public var offerType: Int32?
   /// The offer's id or code.
@@ -41,7 +41,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// Apple's id of the download with which the customer bought, the same for one customer and app.
   public var appTransactionId: String?
   /// Apple's id of the payment for a period of a subscription; the same for all transactions that name the period.
-  public var webOrderLineItemId: String?
+  public var webOrderLineItemId: WebOrderLineItemId?
   public var signedDate: Int64
   /// SHA-256 of the decoded payload.
   public var payloadSHA256: [UInt8]
@@ -53,10 +53,10 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     environment: Environment, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
-    price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
+    price: Int64? = nil, currency: CurrencyCode? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
     offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: AppAccountToken? = nil,
     previousOriginalTransactionId: OriginalTransactionId? = nil, appTransactionId: String? = nil,
-    webOrderLineItemId: String? = nil,
+    webOrderLineItemId: WebOrderLineItemId? = nil,
     signedDate: Int64,
     payloadSHA256: [UInt8]
   ) {

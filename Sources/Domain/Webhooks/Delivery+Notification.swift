@@ -7,7 +7,7 @@ import JSON
 /// hours does not fill the broker.
 extension Delivery {
   /// No endpoint can subscribe to this topic, and nothing is published under it.
-  static let notificationTopic = "appleNotification"
+  static let notificationTopic: EventTopic = "appleNotification"
   private static let prefix = "ntf_"
 
   /// The name of a notification among deliveries and attempts; `nil` for a UUID of which Apple has none.
@@ -35,7 +35,7 @@ extension Delivery {
 
   /// The notification that is passed on; `nil` for an event.
   public var notification: NotificationKey? {
-    topic.exact == Self.notificationTopic.exact ? Self.notification(named: eventId) : nil
+    topic == Self.notificationTopic ? Self.notification(named: eventId) : nil
   }
 
   /// Reads ``id(of:)``.

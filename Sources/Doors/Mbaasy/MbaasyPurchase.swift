@@ -59,7 +59,7 @@ struct MbaasyPurchase: Sendable, Equatable {
     environment = key.environment.text.lowercased()
     let given = purchase.attributes
     countryCode = given?.countryCode ?? deciding.storefront.flatMap(CountryCode.alpha2)
-    currencyCode = deciding.currency
+    currencyCode = deciding.currency?.text
     userIdentifier = purchase.owner.flatMap { policy.user(of: $0.customerId) }
     identifierForVendor = given?.identifierForVendor
     isAutoRenewing = isSubscription ? renewal?.willRenew : false

@@ -121,8 +121,8 @@ package struct Authenticator {
 
   /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable {
-    let alg: String
-    let kid: String?
+    let alg: SignatureAlgorithm
+    let kid: KeyId?
     let crit: [String]?
   }
 }

@@ -20,7 +20,7 @@ package struct DoorPace {
     package init(
       _ publisher: Publisher, _ door: Door, _ holder: String, _ kind: HTTPServer.LargeBody.Credential
     ) {
-      (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, holder.exact, kind)
+      (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, ExactText(holder), kind)
     }
   }
 

@@ -75,7 +75,7 @@ package final class RequestLimit {
   }
 
   private func admit(_ publisher: Int64, _ name: String, _ cost: RequestCost, _ limit: Limit) async throws(Problem) {
-    let reader = Reader(publisherId: publisher, name: name.exact)
+    let reader = Reader(publisherId: publisher, name: ExactText(name))
     let (time, now) = (cost.ownTime, ContinuousClock.now - begun)
     if own.wait(of: reader, for: time, now: now) <= .zero { return own.note(reader, time, now: now) }
     let wait: Duration?

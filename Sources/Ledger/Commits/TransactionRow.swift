@@ -21,7 +21,8 @@ struct TransactionRow: ReadableRecord, FactsRecord {
       export: "revocationReason")
     columns.optional("app_transaction_id", .text, { $0.facts.appTransactionId }, { $0.facts.appTransactionId = $1 })
     columns.optional(
-      "web_order_line_item_id", .text, { $0.facts.webOrderLineItemId }, { $0.facts.webOrderLineItemId = $1 })
+      "web_order_line_item_id", .id(of: WebOrderLineItemId.self), { $0.facts.webOrderLineItemId },
+      { $0.facts.webOrderLineItemId = $1 })
     columns.optional(
       "first_granted_at", .timestamptz, { $0.firstGrantedAt }, { $0.firstGrantedAt = $1 }, merge: .first,
       export: "firstGrantedAt")

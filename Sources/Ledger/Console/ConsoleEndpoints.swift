@@ -73,7 +73,7 @@ extension ConsoleEndpoint {
   fileprivate init(_ row: PostgresRow) throws {
     self.init(
       publisherId: try row.int64("publisher_id") ?? 0, id: try row.id("id") ?? .unknown,
-      url: try row.text("url") ?? "", name: try row.text("name") ?? "", topics: try row.texts("topics") ?? [],
+      url: try row.text("url") ?? "", name: try row.text("name") ?? "", topics: try row.ids("topics") ?? [],
       source: try row.text("source") ?? "", createdAt: try row.time("created_at"))
   }
 }

@@ -16,13 +16,13 @@ public struct ConsoleEvent: Sendable, Equatable {
   public struct OpenDelivery: Sendable, Equatable {
     /// ``EndpointId/unknown`` until a notifier has looked which endpoints get the event.
     public let endpointId: EndpointId
-    public let round: String
+    public let round: DeliveryRound
     /// The number of the next attempt.
     public let attempt: Int64
     public let dueAt: Int64
 
     /// Creates a delivery.
-    public init(endpointId: EndpointId, round: String = "", attempt: Int64, dueAt: Int64) {
+    public init(endpointId: EndpointId, round: DeliveryRound = .first, attempt: Int64, dueAt: Int64) {
       (self.endpointId, self.round, self.attempt, self.dueAt) = (endpointId, round, attempt, dueAt)
     }
   }
@@ -47,7 +47,7 @@ public struct ConsoleEvent: Sendable, Equatable {
       publisherId: publisher, id: id, event: event, isInOutbox: event != nil && !rows[1].isEmpty,
       open: try rows[2].map { row in
         OpenDelivery(
-          endpointId: try row.id("endpoint_id") ?? .unknown, round: try row.text("round") ?? "",
+          endpointId: try row.id("endpoint_id") ?? .unknown, round: try row.id("round") ?? .first,
           attempt: try row.int64("attempt") ?? 1, dueAt: try row.time("due_at") ?? 0)
       })
   }

@@ -28,14 +28,14 @@ public struct ConsoleUnclaimed {
     public let expiresAt: Int64?
     /// In thousandths of the currency.
     public let price: Int64?
-    public let currency: String?
+    public let currency: CurrencyCode?
     /// Whether somebody owned it before: the owner was erased, or somebody released the purchase.
     public let hadOwner: Bool
 
     /// Creates a purchase.
     public init(
       key: PurchaseKey, productId: ProductId, boughtAt: Int64, paidAt: Int64, expiresAt: Int64? = nil,
-      price: Int64? = nil, currency: String? = nil, hadOwner: Bool = false
+      price: Int64? = nil, currency: CurrencyCode? = nil, hadOwner: Bool = false
     ) {
       (self.key, self.productId, self.boughtAt, self.paidAt) = (key, productId, boughtAt, paidAt)
       self.expiresAt = expiresAt
@@ -87,7 +87,7 @@ extension ConsoleUnclaimed.Purchase {
       key: PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original),
       productId: try row.id("product_id") ?? "", boughtAt: try row.time("bought_at") ?? 0,
       paidAt: try row.time("purchase_date") ?? 0, expiresAt: try row.time("ends_at"), price: try row.int64("price"),
-      currency: try row.text("currency"),
+      currency: try row.id("currency"),
       hadOwner: try row.bool("had_owner") ?? false)
   }
 }

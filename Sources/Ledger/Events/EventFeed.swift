@@ -24,7 +24,7 @@ public struct EventFeed {
     /// Where it has read up to; `nil` begins with the oldest event that is kept.
     public var after: EventCursor?
     /// The topics; empty for all.
-    public var topics: [String]
+    public var topics: [EventTopic]
     /// Only events that happened then or later, in milliseconds since 1970.
     public var since: Int64?
     /// The most events of a page.
@@ -32,7 +32,7 @@ public struct EventFeed {
 
     /// Creates a wish.
     public init(
-      _ publisherId: Int64, after: EventCursor? = nil, topics: [String] = [], since: Int64? = nil, limit: Int = 50
+      _ publisherId: Int64, after: EventCursor? = nil, topics: [EventTopic] = [], since: Int64? = nil, limit: Int = 50
     ) {
       (self.publisherId, self.after, self.topics) = (publisherId, after, topics)
       (self.since, self.limit) = (since, limit)
@@ -59,7 +59,7 @@ public struct EventFeed {
           .readFeed,
           [
             .int64(wish.publisherId), .int64(start.horizon), .int64(start.place), .int64(Int64(wish.window)),
-            .texts(wish.topics), .time(wish.since), .int64(Int64(wish.limit)), .int64(Int64(Self.mostBytes)),
+            .ids(wish.topics), .time(wish.since), .int64(Int64(wish.limit)), .int64(Int64(Self.mostBytes)),
           ])
       ])[0]
     guard let first = rows.first else { return .refused(.ledgerNotReady) }

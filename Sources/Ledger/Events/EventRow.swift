@@ -6,7 +6,7 @@ struct EventRow: ReadableRecord {
   var id = EventId("")
   var publisherId: Int64 = 0
   var customerId: CustomerId?
-  var topic = ""
+  var topic: EventTopic = ""
   var version: Int64?
   var traceparent: String?
   var time: Int64 = 0
@@ -20,7 +20,7 @@ struct EventRow: ReadableRecord {
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
     columns.optional(
       "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
-    columns.required("topic", .text, { $0.topic }, { $0.topic = $1 })
+    columns.required("topic", .id(of: EventTopic.self), { $0.topic }, { $0.topic = $1 })
     columns.optional("version", .bigint, { $0.version }, { $0.version = $1 })
     columns.optional("traceparent", .text, { $0.traceparent }, { $0.traceparent = $1 })
     columns.required("time", .timestamptz, { $0.time }, { $0.time = $1 }, export: "time")

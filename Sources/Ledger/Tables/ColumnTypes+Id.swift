@@ -13,6 +13,17 @@ extension ColumnTypes {
     }
   }
 
+  /// A `text[]` of ids.
+  struct Ids<Value: Identifier>: ColumnType {
+    static var sql: String { "text[]" }
+    static var form: RowDocument.Form { .text }
+    static func one(_ value: [Value]?) -> PostgresParameter { .ids(value ?? []) }
+    static func array(_ values: [[Value]?]) -> PostgresParameter {
+      preconditionFailure("rows with a text[] are written one by one")
+    }
+    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> [Value]? { try row.ids(column) }
+  }
+
   /// A `uuid` that is an id, in lower case.
   struct UUID<Value: Identifier>: ColumnType {
     static var sql: String { "uuid" }
@@ -27,6 +38,7 @@ extension ColumnTypes {
 
 extension ColumnType {
   static func id<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Id<Value> { Self() }
+  static func ids<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Ids<Value> { Self() }
   static func uuid<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.UUID<Value> { Self() }
 }
 
@@ -40,4 +52,9 @@ extension PostgresParameter {
 extension PostgresRow {
   /// The id in a column; `nil` for NULL.
   func id<Value: Identifier>(_ name: PostgresColumn) throws -> Value? { try text(name).map(Value.init(_:)) }
+
+  /// The ids in a `text[]`; `nil` for NULL.
+  func ids<Value: Identifier>(_ name: PostgresColumn) throws -> [Value]? {
+    try texts(name).map { $0.map(Value.init(_:)) }
+  }
 }

@@ -30,7 +30,7 @@ extension AuditEntry {
   static func created(_ endpoint: WebhookEndpoint, of publisher: Int64) -> AuditEntry {
     .endpoint(.created, endpoint.id, of: publisher) { detail in
       detail.member("source", endpoint.source.rawValue)
-      detail.member("topics", endpoint.topics.joined(separator: " "))
+      detail.member("topics", endpoint.topics.map(\.text).joined(separator: " "))
     }
   }
 

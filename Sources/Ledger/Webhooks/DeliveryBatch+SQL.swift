@@ -38,7 +38,7 @@ extension DeliveryBatch {
   }
 
   private static func keys(_ keys: [Key]) -> [PostgresParameter] {
-    [.ids(keys.map(\.event)), .ids(keys.map(\.endpoint)), .texts(keys.map(\.round.text))]
+    [.ids(keys.map(\.event)), .ids(keys.map(\.endpoint)), .ids(keys.map(\.round))]
   }
 
   private static func times(_ next: [Next]) -> [PostgresParameter] {
@@ -48,7 +48,7 @@ extension DeliveryBatch {
   private static func columns(_ seen: [Seen]) -> [PostgresParameter] {
     let known = seen.flatMap { look in look.endpoints.sorted().map { (event: look.event, endpoint: $0) } }
     return [
-      .ids(seen.map(\.event)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.withoutNUL)),
+      .ids(seen.map(\.event)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.text.withoutNUL)),
       .int64s(seen.map(\.revision)), .ids(known.map(\.event)), .ids(known.map(\.endpoint)),
     ]
   }

@@ -9,7 +9,7 @@ struct DeliveryBatch {
   struct Key: Hashable, Comparable {
     let event: EventId
     let endpoint: EndpointId
-    let round: ExactText
+    let round: DeliveryRound
 
     static func < (one: Self, other: Self) -> Bool {
       (one.event, one.endpoint, one.round) < (other.event, other.endpoint, other.round)
@@ -57,7 +57,7 @@ struct DeliveryBatch {
   struct Seen: Equatable {
     let event: EventId
     let publisher: Int64
-    let topic: String
+    let topic: EventTopic
     /// The environment of the event's purchase.
     let environment: WebhookEnvironment?
     /// The newest revision that one of them knew; `nil` if none is known.
@@ -92,7 +92,7 @@ struct DeliveryBatch {
     var log: [(change: DeliveryChange, attempt: DeliveryAttempt)] = []
     var health: [Endpoint: (recovers: Bool, since: Int64?, isConfigured: Bool)] = [:]
     for change in changes {
-      let key = Key(event: change.eventId, endpoint: change.endpointId, round: change.round.exact)
+      let key = Key(event: change.eventId, endpoint: change.endpointId, round: change.round)
       switch change.kind {
       case .seen: break
       case .dropped: ended.insert(key)
@@ -108,7 +108,7 @@ struct DeliveryBatch {
         var state = health[endpoint] ?? (false, nil, isConfigured)
         switch attempt.result {
         case .delivered:
-          delivered.insert(Key(event: key.event, endpoint: key.endpoint, round: ""))
+          delivered.insert(Key(event: key.event, endpoint: key.endpoint, round: .first))
           (state.recovers, state.since) = (true, nil)
         case .failed:
           let following = Next(publisher: change.publisherId, attempt: attempt.number + 1, dueAt: attempt.nextAt)
@@ -159,7 +159,7 @@ struct DeliveryBatch {
       known.endpoints.formUnion(look.endpoints)
       seen[event] = known
       for endpoint in look.endpoints {
-        let key = Key(event: event, endpoint: endpoint, round: "")
+        let key = Key(event: event, endpoint: endpoint, round: .first)
         guard !isOver(key) else { continue }
         opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
       }

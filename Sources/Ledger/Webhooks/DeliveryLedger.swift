@@ -93,7 +93,7 @@ public final class DeliveryLedger {
     // In the order of their keys, so that two notifiers write rows in one order.
     let sorted = indices.map { index in
       let (delivery, endpoint) = (some[index].delivery, some[index].endpoint.id)
-      let key = DeliveryBatch.Key(event: delivery.eventId, endpoint: endpoint, round: delivery.round.exact)
+      let key = DeliveryBatch.Key(event: delivery.eventId, endpoint: endpoint, round: delivery.round)
       return (key: key, delivery: delivery)
     }.sorted { $0.key < $1.key }
     return PostgresQuery(
@@ -109,7 +109,7 @@ public final class DeliveryLedger {
     let deliveries = indices.map { some[$0].delivery }
     return [
       .int32s(indices.map { Int32($0) }), .ids(deliveries.map(\.eventId)),
-      .ids(indices.map { some[$0].endpoint.id }), .texts(deliveries.map(\.round)),
+      .ids(indices.map { some[$0].endpoint.id }), .ids(deliveries.map(\.round)),
       .int32s(deliveries.map { Int32(clamping: $0.attempt) }),
     ]
   }

@@ -35,7 +35,7 @@ extension WebhookEndpointStore {
   /// resource API.
   ///
   /// - Parameter list: must not have the same URL twice.
-  public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
+  public func replace(_ publisher: Int64, topic: EventTopic, with list: [Subscription]) async throws -> Replacement {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.int64(publisher)]))
       let known = try self.read(rows)

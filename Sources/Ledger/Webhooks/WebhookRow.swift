@@ -18,7 +18,7 @@ struct WebhookRow: ReadableRecord {
     columns.required("id", .id(of: EndpointId.self), { $0.endpoint.id }, { $0.endpoint.id = $1 })
     columns.required("url", .text, { $0.endpoint.url }, { $0.endpoint.url = $1 })
     columns.required("name", .text, { $0.endpoint.name }, { $0.endpoint.name = $1 })
-    columns.required("topics", .texts, { $0.endpoint.topics }, { $0.endpoint.topics = $1 })
+    columns.required("topics", .ids(of: EventTopic.self), { $0.endpoint.topics }, { $0.endpoint.topics = $1 })
     columns.required("format", .text, { $0.format }, { $0.format = $1 })
     columns.required(
       "signature", .name(of: WebhookEndpoint.Signature.self), { $0.endpoint.signature },

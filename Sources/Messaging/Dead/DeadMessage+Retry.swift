@@ -67,8 +67,8 @@ extension DeadMessage {
     if isDisabled { return .stays(.endpointDisabled) }
     if let endpoint = again.endpointId {
       // The ledger's log has the end of the last round. Only a new one is attempted.
-      let parts = [again.eventId.text, endpoint.text, again.round, String(again.attempt)].lengthPrefixed
-      again.round = "retry-" + Hex.encode(SHA256.hash(Array(parts.utf8))[..<16])
+      let parts = [again.eventId.text, endpoint.text, again.round.text, String(again.attempt)].lengthPrefixed
+      again.round = DeliveryRound("retry-" + Hex.encode(SHA256.hash(Array(parts.utf8))[..<16]))
     }
     (again.attempt, again.parks, again.misses, again.crashes) = (1, 0, 0, 0)
     (again.waited, again.due, again.isPlanned) = (0, nil, false)

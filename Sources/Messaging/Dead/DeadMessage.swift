@@ -59,7 +59,7 @@ public struct DeadMessage: Sendable {
   /// The id of the message: for a delivery, that of its event.
   public var id: String { delivery.properties.messageID ?? "" }
   /// The event's topic; `nil` for a job.
-  public var topic: String? { kind == .jobs ? nil : delivery.properties.type }
+  public var topic: EventTopic? { kind == .jobs ? nil : delivery.properties.type.map(EventTopic.init(_:)) }
   /// The number of the attempt that it asked for.
   public var attempt: Int { delivery.properties.headers.count(JobMessage.attemptHeader, least: 1) }
 

@@ -55,7 +55,7 @@ final class EndpointDirectory {
   /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
   /// - Throws: `PostgresError` if the ledger is away and never answered for this publisher.
   func endpoints(
-    of publisher: Publisher, topic: String, environment: WebhookEnvironment? = nil
+    of publisher: Publisher, topic: EventTopic, environment: WebhookEnvironment? = nil
   ) async throws -> Found {
     let index = try await index(of: publisher)
     return Found(

@@ -68,9 +68,9 @@ final class PurchaseVerification {
   ) {
     // The publisher may have changed its mind about the environment since then.
     let route = route.flatMap(AppleRoute.init).flatMap { route in
-      places.contains { $0.call.name.exact == route.place.exact } ? route : nil
+      places.contains { $0.call.name == route.place } ? route : nil
     }
-    guard let first = places.first(where: { $0.call.name.exact == route?.place.exact }) ?? places.first else {
+    guard let first = places.first(where: { $0.call.name == route?.place }) ?? places.first else {
       return nil
     }
     let answers =
@@ -120,7 +120,7 @@ final class PurchaseVerification {
 
   /// The endpoint that the verification may ask at once.
   private func takeGrant() -> AppStoreEndpoint? {
-    guard let grant, grant.place.exact == place.call.name.exact else { return nil }
+    guard let grant, grant.place == place.call.name else { return nil }
     self.grant = nil
     return AppStoreEndpoint(rawValue: grant.endpoint)
   }

@@ -43,7 +43,7 @@ struct EventTellingTests {
   }
 
   @Test func `what a person asks for and Apple's notifications do not follow the mode`() throws {
-    func delivery(_ topic: String, round: String = "") throws -> Delivery {
+    func delivery(_ topic: EventTopic, round: DeliveryRound = .first) throws -> Delivery {
       try Delivery(
         eventId: "evt_1", endpointId: "e", round: round, headers: [:],
         body: Array(#"{"broadcasterId":2,"topic":"\#(topic)","data":{}}"#.utf8))

@@ -124,7 +124,7 @@ struct EvidenceIntakeTests {
       let piece = try #require(kept.piece(of: kept.purchases[0]))
       let parts = [Base64URL.encode(piece.payload), Base64URL.encode(piece.signature)]
       let text = "\(String(decoding: piece.signedHeader, as: UTF8.self)).\(parts.joined(separator: "."))"
-      #expect(piece.source == .client && text.exact == jws.exact)
+      #expect(piece.source == .client && text.isExactly(jws))
     }
   }
 

@@ -41,7 +41,7 @@ struct BulkLineTests {
 
   /// Lets the next look find all lines.
   private func lookAgain(_ test: CoordinationOnRedis) async throws {
-    for (set, line) in [("lines", place.name), ("lines:bulk", "\(place.name)||bulk")] {
+    for (set, line) in [("lines", place.name.text), ("lines:bulk", "\(place.name)||bulk")] {
       _ = try await test.redis.send(["ZADD", test.prefix + set, "XX", "0", line])
     }
   }
@@ -136,7 +136,7 @@ struct BulkLineTests {
 
   /// Lets the waiting jobs have all calls that they want.
   private func widen(_ test: CoordinationOnRedis) async throws {
-    for line in [place.name, "\(place.name)||bulk"]
+    for line in [place.name.text, "\(place.name)||bulk"]
     where try await test.redis.send(["EXISTS", test.prefix + "line:" + line]).integer == 1 {
       _ = try await test.redis.send(["HSET", test.prefix + "line:" + line, "budgets", "info 1000"])
     }

@@ -47,7 +47,7 @@ struct CallLineTests {
     for budget in place.budgets {
       _ = try await test.redis.send(["HDEL", test.prefix + "budgets", "pause:\(place.name)|\(budget.endpoint)"])
     }
-    for line in [place.name] + place.budgets.map({ "\(place.name)|\($0.endpoint)" }) {
+    for line in [place.name.text] + place.budgets.map({ "\(place.name)|\($0.endpoint)" }) {
       _ = try await test.redis.send(["ZADD", test.prefix + "lines", "XX", "0", line])
     }
   }

@@ -62,9 +62,9 @@ struct ConsolePeopleTests {
     try await Given.with { ledger in
       try await ledger.register("100", for: "ann", as: "sync-1")
       let events = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }
-      let result = try #require(events.first { $0.what == EventTopic.synchronizationResult })
+      let result = try #require(events.first { $0.what == EventTopic.synchronizationResult.text })
       #expect(result.about == "100" && result.detail == "PURCHASE_SYNCHRONIZED")
-      let change = try #require(events.first { $0.what == EventTopic.entitlementsChanged })
+      let change = try #require(events.first { $0.what == EventTopic.entitlementsChanged.text })
       #expect(change.about == "S1" && change.detail?.hasPrefix("access") == true)
       _ = try await ledger.postgres.run(PostgresQuery(.lengthenEvents))
       let long = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }

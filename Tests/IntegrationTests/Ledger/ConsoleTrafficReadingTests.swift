@@ -104,7 +104,7 @@ struct ConsoleTrafficReadingTests {
     try await DeliveryLedgerTests.with { (bench) async throws in
       let delivery = try await bench.event()
       try await bench.end(delivery, among: ["main"], .abandoned)
-      func resend(_ round: String, publisher: Int64 = 1) async throws -> Bool {
+      func resend(_ round: DeliveryRound, publisher: Int64 = 1) async throws -> Bool {
         try await bench.deliveries.resend(publisher: publisher, event: "evt_1", to: "main", round: round, by: "ada")
       }
       #expect(try await !resend("r", publisher: 2))

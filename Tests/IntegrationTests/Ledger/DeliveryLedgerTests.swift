@@ -87,7 +87,7 @@ struct DeliveryLedgerTests {
     WebhookEndpoint(id: id, url: "https://example.com", topics: ["t"], secrets: [], source: source)
   }
 
-  private func again(_ delivery: Delivery, attempt: Int, round: String = "") throws -> Delivery {
+  private func again(_ delivery: Delivery, attempt: Int, round: DeliveryRound = .first) throws -> Delivery {
     var again = try Delivery(
       eventId: delivery.eventId, endpointId: "main", round: round, headers: delivery.headers, body: delivery.body)
     again.attempt = attempt
@@ -162,7 +162,7 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       try await bench.end(delivery, among: ["main"], .failed, nextAt: 77)
-      func resend(_ round: String) async throws -> Delivery {
+      func resend(_ round: DeliveryRound) async throws -> Delivery {
         try #require(
           try await bench.deliveries.resend(publisher: 1, event: "evt_1", to: "main", round: round))
       }
@@ -200,7 +200,7 @@ struct DeliveryLedgerTests {
       for _ in 0..<2 {
         let again = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true)
         #expect(again.map(\.eventId) == owed.map(\.eventId))
-        #expect(again.allSatisfy { $0.round.hasPrefix("recover-") && $0.endpointId == "main" })
+        #expect(again.allSatisfy { $0.round.text.hasPrefix("recover-") && $0.endpointId == "main" })
       }
       #expect(try await bench.rows().count == 3)
       let one = try #require(

@@ -15,7 +15,7 @@ struct EndpointLookTests {
   private typealias Bench = DeliveryLedgerTests.Bench
 
   private func create(
-    _ id: EndpointId, _ bench: Bench, topics: [String] = ["t"], environment: WebhookEnvironment? = nil,
+    _ id: EndpointId, _ bench: Bench, topics: [EventTopic] = ["t"], environment: WebhookEnvironment? = nil,
     publisher: Int64 = 1
   ) async throws {
     let endpoint = WebhookEndpoint(

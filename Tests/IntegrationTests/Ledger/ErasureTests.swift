@@ -287,7 +287,7 @@ struct ErasureTests {
     var value = json
     for step in path {
       switch (value, step) {
-      case (.object(let members), let name as String): value = members[name.exact] ?? .null
+      case (.object(let members), let name as String): value = members[name] ?? .null
       case (.array(let elements), let place as Int): value = place < elements.count ? elements[place] : .null
       default: return nil
       }

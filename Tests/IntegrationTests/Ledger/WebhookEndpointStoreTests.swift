@@ -140,13 +140,13 @@ struct WebhookEndpointStoreTests {
         Task { @LoopActor in
           try await store.change(1, "ep_a") { endpoint, now in
             #expect(now >= kept.createdAt)
-            endpoint.topics.append(String(number))
+            endpoint.topics.append(EventTopic(String(number)))
           }
         }
       }
       for change in changes { _ = try await change.value }
       let found = try #require(try await store.endpoint(1, "ep_a"))
-      #expect(Set(found.topics) == Set(["t"] + (0..<20).map { String($0) }))
+      #expect(Set(found.topics) == Set(["t"] + (0..<20).map { EventTopic(String($0)) }))
       #expect(found.topics.count == 21)
 
       struct Refused: Error {}

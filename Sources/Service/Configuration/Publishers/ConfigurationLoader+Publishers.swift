@@ -98,7 +98,8 @@ extension ConfigurationLoader {
     let places = publisher.apps.filter { !$0.bundleId.text.isEmpty }.flatMap { app in
       app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
     }
-    for (place, all) in Dictionary(grouping: places, by: \.exact).sorted(by: { $0.key < $1.key }) where all.count > 1 {
+    for (place, all) in Dictionary(grouping: places, by: ExactText.init(_:)).sorted(by: { $0.key < $1.key })
+    where all.count > 1 {
       reader.note("apps", "two apps have the bundleId \(place)")
     }
     for product in publisher.offers.ambiguousProductIds {

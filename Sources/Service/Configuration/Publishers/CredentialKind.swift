@@ -9,7 +9,7 @@ struct CredentialKind: Sendable {
   let values: @Sendable (Publisher) -> [ExactText]
 
   /// The tokens of the publishers' backends.
-  static let tokens = CredentialKind(key: "tokenHashes") { $0.tokens.map { Hex.encode($0.hash).exact } }
+  static let tokens = CredentialKind(key: "tokenHashes") { $0.tokens.map { ExactText(Hex.encode($0.hash)) } }
 
   /// All kinds of a build.
   static func all(_ doors: [any ConfiguredDoor]) -> [CredentialKind] {

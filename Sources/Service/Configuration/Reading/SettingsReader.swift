@@ -197,7 +197,7 @@ final class SettingsReader {
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
-    let variables = Set(known.map { Self.variable($0).exact })
+    let variables = Set(known.map { ExactText(Self.variable($0)) })
     let strangers = environment.keys.filter { $0.text.hasPrefix("COUNTERSIGN_") && !variables.contains($0) }
     for name in strangers.sorted().map(\.text) {
       guard !Self.foreignVariables.contains(where: name.hasPrefix) else { continue }
@@ -208,7 +208,7 @@ final class SettingsReader {
 
   /// Notes every member of an object in a list that is not a known one.
   func noteUnknownMembers(of object: [ExactText: JSONValue], at key: String, except known: [String]) {
-    for name in object.keys.sorted().map(\.text) where !known.contains(where: { $0.exact == name.exact }) {
+    for name in object.keys.sorted().map(\.text) where !known.containsExactly(name) {
       note("\(key).\(name)", "is no key of this file" + NearestName.question(name, among: known))
     }
   }

@@ -29,7 +29,7 @@ extension RunningFleet {
   /// period is renewed by hand.
   @discardableResult
   public func act(_ action: RandomLives.Action, on life: String) async throws -> Bool {
-    if action.name.exact == "renew".exact, try await self.life(life).state.exact == "active".exact { return false }
+    if action.name.isExactly("renew"), try await self.life(life).state.isExactly("active") { return false }
     return try await act(action.name, on: life, action.body)
   }
 
