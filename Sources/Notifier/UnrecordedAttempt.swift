@@ -1,6 +1,5 @@
 import Domain
 import EventLoop
-import Formats
 import Ledger
 import Observability
 import Postgres

@@ -1,6 +1,5 @@
 import Crypto
 import Domain
-import Formats
 import FoundationEssentials
 
 /// The tokens that prove an app to the API. A token is made once and used until half of its life is over.

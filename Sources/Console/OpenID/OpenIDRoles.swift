@@ -6,8 +6,8 @@ import Formats
 struct OpenIDRole: Sendable, Equatable {
   let role: ConsoleRole
   let publishers: SeenPublishers
-  let claim: String
-  let value: String
+  @Exact private(set) var claim: String
+  @Exact private(set) var value: String
 
   /// What a line must look like.
   static let form = "ROLE PUBLISHERS CLAIM VALUE, such as: support 1001 groups countersign-support"
@@ -18,7 +18,8 @@ struct OpenIDRole: Sendable, Equatable {
     guard parts.count == 4, let role = ConsoleRole(rawValue: parts[0]), let publishers = SeenPublishers(parts[1]),
       !parts[2].isEmpty, !parts[3].isEmpty, parts[3].first != " ", parts[3].last != " "
     else { return nil }
-    (self.role, self.publishers, claim, value) = (role, publishers, parts[2], parts[3])
+    (self.role, self.publishers) = (role, publishers)
+    (claim, value) = (parts[2], parts[3])
   }
 
   var line: String { "\(role.rawValue) \(publishers.text) \(claim) \(value)" }

@@ -58,6 +58,6 @@ public struct Grant: Sendable, Equatable {
   /// Whether somebody asks for the same grant again, and not for another one under its id.
   public func isSameWish(as other: Grant) -> Bool {
     id == other.id && customer == other.customer && offerId == other.offerId && reason == other.reason
-      && _note == other._note && endsAt == other.endsAt
+      && note.isExactly(other.note) && endsAt == other.endsAt
   }
 }

@@ -1,5 +1,4 @@
 public import Crypto
-import Formats
 
 /// A key that checks customers' tokens, with the id that tokens call it by.
 public struct CustomerTokenKey: Sendable {

@@ -1,5 +1,3 @@
-import Formats
-
 extension TransactionFacts {
   /// Whether both are names of one payment. Old versions of StoreKit give each restored copy of a transaction a new id.
   ///

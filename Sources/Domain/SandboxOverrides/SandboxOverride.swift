@@ -47,6 +47,6 @@ public struct SandboxOverride: Sendable, Equatable {
 
   /// Whether somebody asks for the same override again.
   public func isSameWish(as other: SandboxOverride) -> Bool {
-    customer == other.customer && endsAt == other.endsAt && reason == other.reason && _note == other._note
+    customer == other.customer && endsAt == other.endsAt && reason == other.reason && note.isExactly(other.note)
   }
 }

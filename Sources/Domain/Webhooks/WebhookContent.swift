@@ -1,4 +1,3 @@
-import Formats
 import JSON
 
 /// What an event is for a format other than our own.

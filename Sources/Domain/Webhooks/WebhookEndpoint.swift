@@ -1,9 +1,11 @@
+public import Formats
+
 /// An address that receives a publisher's events, and how.
 public struct WebhookEndpoint: Sendable, Equatable {
   public var id: EndpointId
-  public var url: String
+  @Exact public var url: String
   /// The publisher's own name for it; may be empty.
-  public var name: String
+  @Exact public var name: String
   /// The topics that it receives.
   public var topics: [EventTopic]
   public var format: Format

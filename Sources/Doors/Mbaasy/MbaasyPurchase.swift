@@ -19,7 +19,7 @@ struct MbaasyPurchase: Sendable, Equatable {
   var environment: String
   /// Two letters.
   var countryCode: String?
-  var currencyCode: String?
+  var currencyCode: CurrencyCode?
   /// The customer's id without the door's prefix; `nil` for a purchase that no user of the door owns.
   var userIdentifier: String?
   var identifierForVendor: String?
@@ -59,7 +59,7 @@ struct MbaasyPurchase: Sendable, Equatable {
     environment = key.environment.text.lowercased()
     let given = purchase.attributes
     countryCode = given?.countryCode ?? deciding.storefront.flatMap(CountryCode.alpha2)
-    currencyCode = deciding.currency?.text
+    currencyCode = deciding.currency
     userIdentifier = purchase.owner.flatMap { policy.user(of: $0.customerId) }
     identifierForVendor = given?.identifierForVendor
     isAutoRenewing = isSubscription ? renewal?.willRenew : false

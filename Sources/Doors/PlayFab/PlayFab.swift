@@ -1,7 +1,6 @@
 import Configuration
 import Domain
 import EventLoop
-import Formats
 import Gateway
 import HTTPServer
 

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// What the customer paid, as the request of `ValidateIOSReceipt` says.
 struct PlayFabPrice: Equatable {

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// Why the gateway believes nothing that a customer's token says.
 ///

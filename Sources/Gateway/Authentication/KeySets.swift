@@ -124,7 +124,7 @@ final class KeySets: RoleService {
       fetches.count(Self.fetchedLabel)
       caches[id]?.fetched(set.keys, maxAge: maxAge, at: now())
       // The log tells changes, and a provider repeats itself all day.
-      let isKnown = cache.keys?.map { $0.id } == set.keys.map { $0.id }
+      let isKnown = cache.keys?.map(\.id) == set.keys.map(\.id)
       guard cache.failures > 0 || !isKnown else { return }
       log.info(
         cache.failures > 0 ? "key set fetched again" : "key set fetched",

@@ -76,7 +76,7 @@ struct TokenClaims: Decodable {
     /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
     let date: Int64?
     let text: String?
-    /// A list of texts, or the only one.
+    /// The texts of `aud`: a list, or the only one; empty for a claim of another form.
     let audiences: [TokenAudience]
 
     init(from decoder: any Decoder) throws {

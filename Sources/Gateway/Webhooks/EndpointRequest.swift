@@ -101,7 +101,7 @@ struct EndpointRequest: Equatable {
   /// Applies the changes.
   func apply(to endpoint: inout WebhookEndpoint) throws(Problem) {
     if endpoint.source == .subscription,
-      url.map({ $0 != endpoint.url }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
+      url.map({ !$0.isExactly(endpoint.url) }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
     {
       throw .conflict(
         "url and topics of this endpoint are those of PUT /3.1/webhook_subscriptions/\(endpoint.topics[0]).")

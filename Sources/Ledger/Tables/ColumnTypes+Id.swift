@@ -13,7 +13,7 @@ extension ColumnTypes {
     }
   }
 
-  /// A `text[]` of ids.
+  /// A `text[]` of ids, only for statements that write one row: the server would take an array of arrays apart.
   struct Ids<Value: Identifier>: ColumnType {
     static var sql: String { "text[]" }
     static var form: RowDocument.Form { .text }

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// Several changes of deliveries as the rows that one commit writes, decided from values alone.
 ///

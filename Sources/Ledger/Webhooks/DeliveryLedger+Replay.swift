@@ -1,6 +1,5 @@
 public import Domain
 import EventLoop
-import Formats
 import JSON
 import Postgres
 

@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-import Formats
 public import Postgres
 
 /// What the ledger knows about deliveries: which are unfinished, their attempts, and the events for replays.

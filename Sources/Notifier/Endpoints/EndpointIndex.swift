@@ -1,6 +1,5 @@
 import Configuration
 import Domain
-import Formats
 import Ledger
 
 /// The endpoints of a publisher at the time of a reading, by id and by topic.

@@ -1,8 +1,7 @@
-/// A text, or none, that a type compares by its bytes: `@Exact var note: String?`.
-///
-/// With it the `==` that the compiler writes is right, and no type needs one of its own for the sake of a text.
+/// Makes the `==` that the compiler writes compare a property by its bytes: `@Exact var note: String?`.
 @propertyWrapper
 public struct Exact<Value: ExactlyComparable & Sendable>: Equatable, Sendable {
+  /// The property itself.
   public var wrappedValue: Value
 
   /// Wraps a value.
@@ -11,7 +10,7 @@ public struct Exact<Value: ExactlyComparable & Sendable>: Equatable, Sendable {
   public static func == (one: Exact, other: Exact) -> Bool { one.wrappedValue.isExactly(other.wrappedValue) }
 }
 
-/// What `==` compares by canonical equivalence, and what can also be compared by its bytes.
+/// A type whose values can be compared by their bytes in UTF-8, as `==` of `String` does not.
 public protocol ExactlyComparable {
   /// Whether both have the same bytes in UTF-8.
   func isExactly(_ other: Self) -> Bool
@@ -32,13 +31,8 @@ extension Optional: ExactlyComparable where Wrapped: ExactlyComparable {
   }
 }
 
-extension Sequence<String> {
-  /// Whether a text is among these, byte for byte.
-  @inlinable public func containsExactly(_ text: String) -> Bool { contains { $0.isExactly(text) } }
-
-  /// Whether two of these have the same bytes.
-  public var hasRepetition: Bool {
-    var seen: Set<ExactText> = []
-    return contains { !seen.insert(ExactText($0)).inserted }
+extension Array: ExactlyComparable where Element: ExactlyComparable {
+  public func isExactly(_ other: [Element]) -> Bool {
+    count == other.count && zip(self, other).allSatisfy { $0.isExactly($1) }
   }
 }

@@ -1,5 +1,3 @@
-import Formats
-
 /// The App Store Server API about lives.
 extension StoreService {
   /// Decides about a call for a transaction of a life; `nil` if no life has it.

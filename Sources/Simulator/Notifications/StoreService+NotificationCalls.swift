@@ -1,4 +1,3 @@
-import Formats
 import HTTP2Server
 import JSON
 

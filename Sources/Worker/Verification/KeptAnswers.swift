@@ -1,6 +1,5 @@
 import AppStore
 import Domain
-import Formats
 import FoundationEssentials
 import JSON
 

@@ -32,7 +32,7 @@ extension ConfigurationLoader {
       throw single(folder, "publishers.folder", "has no .json file, expected one for each publisher")
     }
     let usable = old.flatMap { $0.path == folder && $0.addresses == addresses ? $0.files : nil } ?? []
-    let before = Dictionary(usable.map { ($0.name, $0) }) { first, _ in first }
+    let before = Dictionary(usable.map { (ExactText($0.name), $0) }) { first, _ in first }
     return PublisherFolder(
       path: folder, addresses: addresses,
       files: names.map { name in

@@ -186,14 +186,16 @@ final class SettingsReader {
     for (path, value) in leaves(root, []) {
       let key = path.joined(separator: ".")
       // No call reads a key that is written with its dots, in one level, either.
-      let isRead = !path.contains { $0.contains(".") } && known.contains { key == $0 || key.hasPrefix($0 + ".") }
+      let isRead =
+        !path.contains { $0.contains(".") }
+        && known.contains { key.isExactly($0) || key.utf8.starts(with: ($0 + ".").utf8) }
       guard !isRead else { continue }
       let isSection = known.contains { $0.hasPrefix(key + ".") }
       if isSection, value == .null || value == .object([:]) { continue }
       let problem =
         isSection
         ? "is \(value.shape), expected an object"
-        : "is no key of this file" + (known.contains(key) ? "" : NearestName.question(key, among: names))
+        : "is no key of this file" + (known.containsExactly(key) ? "" : NearestName.question(key, among: names))
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
