@@ -20,7 +20,7 @@ public struct DeliveryChange: Sendable, Equatable {
 
   public let eventId: EventId
   public let round: String
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let endpointId: EndpointId
   public let topic: String
   /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
@@ -29,7 +29,7 @@ public struct DeliveryChange: Sendable, Equatable {
 
   /// Creates a change for a delivery whose message nobody has read.
   public init(
-    eventId: EventId, round: String, publisherId: Int64, endpointId: EndpointId, topic: String, _ kind: Kind
+    eventId: EventId, round: String, publisherId: PublisherId, endpointId: EndpointId, topic: String, _ kind: Kind
   ) {
     self.eventId = eventId
     self.round = round
