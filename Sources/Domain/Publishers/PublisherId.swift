@@ -15,20 +15,25 @@ public struct PublisherId: Hashable, Comparable, Sendable {
     self.number = number
   }
 
+  /// The order of the numbers.
   @inlinable public static func < (one: Self, other: Self) -> Bool { one.number < other.number }
 }
 
 extension PublisherId: LosslessStringConvertible {
+  /// The number in decimal, as keys, paths and log lines have it.
   @inlinable public var description: String { String(number) }
 }
 
 extension PublisherId: ExpressibleByIntegerLiteral {
+  /// Takes the number that a program names, such as `1001` in a test.
   @inlinable public init(integerLiteral number: Int64) { self.init(number) }
 }
 
 extension PublisherId: Codable {
+  /// Reads a plain number.
   public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(Int64.self)) }
 
+  /// Writes the plain number.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(number)
