@@ -29,7 +29,7 @@ public struct Suspicion: Sendable, Equatable {
   private let round: DeliveryRound
   private let attempt: Int
   /// The publisher, as far as the headers tell it.
-  public let publisherId: Int64?
+  public let publisherId: PublisherId?
   private let topic: EventTopic
   private let version: Int64?
 

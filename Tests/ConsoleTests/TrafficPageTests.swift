@@ -254,7 +254,7 @@ struct TrafficPageTests {
   }
 
   @Test func `endpoints of files and of the API come in one order`() {
-    func one(_ publisher: Int64, _ id: EndpointId, _ source: String) -> ConsoleEndpoint {
+    func one(_ publisher: PublisherId, _ id: EndpointId, _ source: String) -> ConsoleEndpoint {
       ConsoleEndpoint(publisherId: publisher, id: id, url: "", source: source)
     }
     let files = [one(1, "c", "configuration"), one(1, "a", "configuration"), one(2, "a", "configuration")]

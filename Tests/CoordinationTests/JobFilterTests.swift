@@ -7,7 +7,7 @@ import Testing
 struct JobFilterTests {
   private func open(
     _ status: Synchronization.Status = .retrying, _ cause: RetryCause? = .appleError, place: PlaceName? = nil,
-    publisher: Int64 = 1, registeredAt: Int64 = 0
+    publisher: PublisherId = 1, registeredAt: Int64 = 0
   ) -> OpenJob {
     OpenJob(
       job: Job(

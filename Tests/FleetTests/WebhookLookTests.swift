@@ -54,7 +54,7 @@ struct WebhookLookTests {
 
   @Test func `an endpoint that the worker's file lacks gets the event, again after a failure`() async throws {
     try await WebhookReceiver.with { receiver async throws in
-      let publisher: Int64 = 1099
+      let publisher: PublisherId = 1099
       receiver.answers["a"] = { $0 == 1 ? .text(500, "") : .text(200, "") }
       let prepare: @LoopActor (RunningFleet) throws -> Void = { fleet in
         try fleet.writePublisher(

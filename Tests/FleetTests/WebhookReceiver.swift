@@ -98,7 +98,7 @@ extension RunningFleet {
   /// - Parameter isConfigured: whether the worker knows the endpoints of the publisher's file.
   /// - Returns: the messages that publish them.
   func commit(
-    _ ids: [String], topic: EventTopic = "inappPurchaseSyncResult", of publisher: Int64 = RunningFleet.publisher,
+    _ ids: [String], topic: EventTopic = "inappPurchaseSyncResult", of publisher: PublisherId = RunningFleet.publisher,
     isConfigured: Bool = true
   ) async throws -> [AMQPMessage] {
     let events = ids.map { id in

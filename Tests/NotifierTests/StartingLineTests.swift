@@ -37,7 +37,7 @@ struct StartingLineTests {
 
   init() { line = StartingLine(StartingLine.Clocks(now: { [clock] in clock.now }, used: { [clock] in clock.used })) }
 
-  private func join(_ count: Int, of publisher: Int64, _ name: String, _ crowd: EventCrowd = .few) {
+  private func join(_ count: Int, of publisher: PublisherId, _ name: String, _ crowd: EventCrowd = .few) {
     for number in 0..<count { line.join(publisher, crowd, runs.waiting("\(name)\(number)")) }
   }
 
@@ -221,7 +221,7 @@ struct StartingLineTests {
 
   @Test func `many others that fill the line do not stop a burst`() {
     join(200, of: 1, "a", .flood)
-    for publisher in 0..<300 { join(1, of: Int64(1_000 + publisher), "b") }
+    for publisher in 0..<300 { join(1, of: PublisherId(Int64(1_000 + publisher)), "b") }
     // As long as the loop has used little, both lines take turns.
     end(0..<4)
     #expect(runs.begun.suffix(4) == ["b0", "a64", "b0", "a65"])

@@ -37,7 +37,7 @@ extension ConsoleAPI {
         publisher: key.publisherId, event: key.id, to: id, round: DeliveryRound(round), by: reader.view.person.name)
       guard isKept else { return reader.nothing }
       context.log.info(
-        "event sent again at the console", ["publisherId": .int(key.publisherId), "endpoint": .string(id.text)])
+        "event sent again at the console", ["publisherId": .int(key.publisherId.number), "endpoint": .string(id.text)])
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not send an event again", error)
@@ -91,7 +91,7 @@ extension ConsoleAPI {
       }
       context.log.info(
         "events recovered at the console",
-        ["publisherId": .int(key.publisherId), "endpoint": .string(key.id.text), "count": .int(Int64(begun))])
+        ["publisherId": .int(key.publisherId.number), "endpoint": .string(key.id.text), "count": .int(Int64(begun))])
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not recover events", error)
@@ -116,7 +116,7 @@ extension ConsoleAPI {
   /// Takes from what a publisher may ask for, over the API and here.
   ///
   /// - Returns: the time until there will be enough; `nil` if there was.
-  func takeReplays(_ count: Int, _ publisher: Int64) async throws -> Duration? {
+  func takeReplays(_ count: Int, _ publisher: PublisherId) async throws -> Duration? {
     let perSecond = context.settings.gateway.limits.replaysPerSecond
     let most = perSecond * EndpointPacing.secondsOfReplays
     return try await pacing.takeReplays(min(most, count), publisher: publisher, perSecond: perSecond)

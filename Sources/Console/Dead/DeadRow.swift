@@ -10,7 +10,7 @@ struct DeadRow: Sendable, Equatable {
   /// What happened, in words. It may be an endpoint's answer.
   var reason: String?
   /// `nil` if nobody can say whose it is.
-  var publisherId: Int64?
+  var publisherId: PublisherId?
   var endpointId: EndpointId?
   var topic: String?
   var attempt: Int?

@@ -190,7 +190,7 @@ extension EndpointHealth.Reason {
 extension HTML {
   /// Attempts with links to their events.
   static func attempts(
-    _ caption: String, _ attempts: [DeliveryAttempt], _ view: ConsoleView, of publisher: Int64
+    _ caption: String, _ attempts: [DeliveryAttempt], _ view: ConsoleView, of publisher: PublisherId
   ) -> HTML {
     table(
       caption, ["When", "Event", "Topic"] + DeliveryAttempt.columns,

@@ -19,11 +19,11 @@ public struct OpenJob: Sendable, Equatable {
   /// All that is needed to find it again.
   public struct Name: Hashable, Sendable {
     public let lane: JobLane
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     public let synchronizationId: SynchronizationId
 
     /// Creates a value.
-    public init(lane: JobLane, publisherId: Int64, synchronizationId: SynchronizationId) {
+    public init(lane: JobLane, publisherId: PublisherId, synchronizationId: SynchronizationId) {
       (self.lane, self.publisherId, self.synchronizationId) = (lane, publisherId, synchronizationId)
     }
   }

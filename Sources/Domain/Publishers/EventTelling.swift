@@ -24,7 +24,7 @@ extension Publishers {
   ///   - time: when the event happened, in milliseconds since 1970; `nil` if that is not known, and then it is old.
   ///   - now: milliseconds since 1970.
   ///   - settling: how long roles may differ about a file.
-  public func telling(of publisher: Int64, since time: Int64?, now: Int64, settling: Duration) -> EventTelling {
+  public func telling(of publisher: PublisherId, since time: Int64?, now: Int64, settling: Duration) -> EventTelling {
     switch lookUp(publisher) {
     // An event may be all that is left of a publisher without a file.
     case .unknown: return .told

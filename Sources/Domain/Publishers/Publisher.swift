@@ -6,7 +6,7 @@ public import Formats
 /// It is a class, because every request looks for its token in all publishers.
 public final class Publisher: Sendable {
   /// `broadcasterId` on the wire.
-  public let id: Int64
+  public let id: PublisherId
   /// Whether a purchase may only name a customer that the publisher has registered.
   public let customers: CustomerPolicy
   /// The tokens of its backends, each once.
@@ -46,7 +46,7 @@ public final class Publisher: Sendable {
   ///   - tokenHashes: SHA-256 of each token without a name, which has every scope.
   ///   - tokens: those with names.
   public init(
-    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
+    id: PublisherId, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
     customerTokens: CustomerTokenPolicy?, apps: [App], offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody,
     ownership: OwnershipPolicy = OwnershipPolicy(), isMigrating: Bool = false, mode: Mode = .live,
     doors: OpenDoors = OpenDoors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,

@@ -4,7 +4,7 @@ import JSON
 /// An event on its way to webhook endpoints: to all endpoints of its publisher, or to the only one that still misses
 /// it.
 public struct Delivery: Sendable, Equatable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let topic: EventTopic
   /// The event's id; the same in every attempt.
   public let eventId: EventId
@@ -90,7 +90,7 @@ public struct Delivery: Sendable, Equatable {
   public static func roundOfRecovery(givenUpAt time: Int64) -> DeliveryRound { "recover-\(time)" }
 
   private struct Envelope: Decodable {
-    let broadcasterId: Int64
+    let broadcasterId: PublisherId
     let topic: EventTopic
     let data: Content?
 

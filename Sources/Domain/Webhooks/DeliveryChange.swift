@@ -20,7 +20,7 @@ public struct DeliveryChange: Sendable, Equatable {
 
   public let eventId: EventId
   public let round: DeliveryRound
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let endpointId: EndpointId
   public let topic: EventTopic
   /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
@@ -29,7 +29,8 @@ public struct DeliveryChange: Sendable, Equatable {
 
   /// Creates a change for a delivery whose message nobody has read.
   public init(
-    eventId: EventId, round: DeliveryRound, publisherId: Int64, endpointId: EndpointId, topic: EventTopic, _ kind: Kind
+    eventId: EventId, round: DeliveryRound, publisherId: PublisherId, endpointId: EndpointId, topic: EventTopic,
+    _ kind: Kind
   ) {
     self.eventId = eventId
     self.round = round

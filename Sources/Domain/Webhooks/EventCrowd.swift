@@ -28,7 +28,7 @@ public struct EventPaces: Sendable {
   private static let manyPublishers = 1_000
 
   /// When each publisher's events would be through, if they came at the pace.
-  private var through: [Int64: Duration] = [:]
+  private var through: [PublisherId: Duration] = [:]
   /// At which number of publishers to look for even ones.
   private var cleansAt = manyPublishers
 
@@ -41,7 +41,7 @@ public struct EventPaces: Sendable {
   /// Counts an event of a publisher, and classes it.
   ///
   /// - Parameter now: the time of a clock that never goes back.
-  public mutating func add(_ publisher: Int64, at now: Duration) -> EventCrowd {
+  public mutating func add(_ publisher: PublisherId, at now: Duration) -> EventCrowd {
     if through.count >= cleansAt {
       through = through.filter { $0.value > now }
       cleansAt = max(Self.manyPublishers, through.count * 2)

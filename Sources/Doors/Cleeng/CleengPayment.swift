@@ -64,7 +64,7 @@ struct CleengPayment {
           throw .invalidBody("receipt.receiptData: \(rejection.text)")
         }
         door.context.log.info(
-          "payment refused", ["publisherId": .int(publisher.id), "cause": .string(rejection.description)])
+          "payment refused", ["publisherId": .int(publisher.id.number), "cause": .string(rejection.description)])
         return (.failure(failure), sha256 ?? [])
       }
     }
@@ -139,7 +139,7 @@ struct CleengPayment {
     guard let code = request.couponCode else { return nil }
     guard offer.coupons.containsExactly(code) else {
       door.context.log.info(
-        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(offer.id.text)])
+        "coupon not known", ["publisherId": .int(publisher.id.number), "offerId": .string(offer.id.text)])
       return nil
     }
     return code

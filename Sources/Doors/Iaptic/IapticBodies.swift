@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import JSON
 
 /// The webhook bodies of iaptic. Each lists all purchases of a customer.

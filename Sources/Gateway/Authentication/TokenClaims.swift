@@ -12,7 +12,7 @@ struct TokenClaims: Decodable {
   ///
   /// - Parameter now: milliseconds since 1970.
   func publisher(of publishers: Publishers, now: Int64) -> PublisherLookUp<Publisher> {
-    if let claim = claims["publisherId"] { return claim.number.map(publishers.lookUp) ?? .unknown }
+    if let claim = claims["publisherId"] { return claim.number.map { publishers.lookUp(PublisherId($0)) } ?? .unknown }
     guard let issuer = claims["iss"]?.text.map(TokenIssuer.init(_:)) else { return .unknown }
     return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.audiences ?? [], now: now)
   }

@@ -9,7 +9,7 @@ package import HTTPServer
 package struct DoorPace {
   /// Who sends.
   package struct Credential: Hashable {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let door: Door
     /// The customer, the app or the kind of key; empty for the publisher's token.
     let holder: ExactText

@@ -22,7 +22,8 @@ extension WebhookAPI {
     context.log.info(
       "subscriptions replaced",
       [
-        "publisherId": .int(publisher.id), "topic": .string(topic.text), "endpoints": .int(Int64(endpoints.count)),
+        "publisherId": .int(publisher.id.number), "topic": .string(topic.text),
+        "endpoints": .int(Int64(endpoints.count)),
         "created": .int(Int64(new.count)), "deleted": .int(Int64(removed.count)),
       ])
     let drawn = Set(list.filter { !$0.hasOwnKey }.map(\.endpoint.id)).intersection(new)

@@ -3,7 +3,7 @@ import Postgres
 
 /// A row of `transactions`: the newest verified facts of a transaction.
 struct TransactionRow: ReadableRecord, FactsRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var facts = TransactionFacts.blank
   /// Set once for ever.
   var firstGrantedAt: Int64?
@@ -14,7 +14,7 @@ struct TransactionRow: ReadableRecord, FactsRecord {
   static let table = Table<TransactionRow>(
     "transactions", key: ["publisher_id", "transaction_id", "environment"]
   ) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.facts(ofPurchase: false)
     columns.optional(
       "revocation_reason", .integer, { $0.facts.revocationReason }, { $0.facts.revocationReason = $1 },

@@ -4,7 +4,7 @@ public import Postgres
 
 /// An event and what is still owed of it, for the console. Times are milliseconds since 1970.
 public struct ConsoleEvent: Sendable, Equatable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let id: EventId
   /// `nil` if the ledger does not keep the event, or not any more.
   public let event: Event?
@@ -28,7 +28,8 @@ public struct ConsoleEvent: Sendable, Equatable {
   }
 
   /// Creates an event.
-  public init(publisherId: Int64, id: EventId, event: Event?, isInOutbox: Bool = false, open: [OpenDelivery] = []) {
+  public init(publisherId: PublisherId, id: EventId, event: Event?, isInOutbox: Bool = false, open: [OpenDelivery] = [])
+  {
     (self.publisherId, self.id, self.event) = (publisherId, id, event)
     (self.isInOutbox, self.open) = (isInOutbox, open)
   }
@@ -37,10 +38,12 @@ public struct ConsoleEvent: Sendable, Equatable {
   ///
   /// - Throws: `PostgresError`; ``UnreadableRecord`` for a row of a newer process.
   @LoopActor
-  public static func read(_ publisher: Int64, _ id: EventId, _ postgres: PostgresClient) async throws -> ConsoleEvent {
+  public static func read(_ publisher: PublisherId, _ id: EventId, _ postgres: PostgresClient) async throws
+    -> ConsoleEvent
+  {
     let rows = try await postgres.run([
       Event.read([id]), PostgresQuery(.readConsoleOutbox, [.id(id)]),
-      PostgresQuery(.readConsoleOpenDeliveries, [.int64(publisher), .id(id)]),
+      PostgresQuery(.readConsoleOpenDeliveries, [.id(publisher), .id(id)]),
     ])
     let event = try Event.all(rows[0]).first { $0.publisherId == publisher }
     return ConsoleEvent(

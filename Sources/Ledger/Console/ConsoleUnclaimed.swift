@@ -51,7 +51,7 @@ public struct ConsoleUnclaimed {
   ///   - window: see ``window``; a test takes a small one.
   /// - Throws: `PostgresError`.
   public func purchases(
-    of publisherId: Int64, in environment: Environment, after place: ConsolePlace?, now: Int64, limit: Int,
+    of publisherId: PublisherId, in environment: Environment, after place: ConsolePlace?, now: Int64, limit: Int,
     window: Int = ConsoleUnclaimed.window
   ) async throws -> ConsoleRows<Purchase> {
     var found: [Purchase] = []
@@ -62,7 +62,7 @@ public struct ConsoleUnclaimed {
         PostgresQuery(
           .listConsoleUnclaimed,
           [
-            .int64(publisherId), .id(environment), .int64(before.microseconds), .text(before.id),
+            .id(publisherId), .id(environment), .int64(before.microseconds), .text(before.id),
             .int64(Int64(window)), .time(now), .int64(Int64(limit - found.count) + 1),
           ]))
       found += try rows.compactMap { try Purchase($0, publisherId, environment) }
@@ -81,7 +81,7 @@ public struct ConsoleUnclaimed {
 
 extension ConsoleUnclaimed.Purchase {
   /// - Returns: `nil` for the row of a window without any.
-  fileprivate init?(_ row: PostgresRow, _ publisherId: Int64, _ environment: Environment) throws {
+  fileprivate init?(_ row: PostgresRow, _ publisherId: PublisherId, _ environment: Environment) throws {
     guard let original: OriginalTransactionId = try row.id("original_transaction_id") else { return nil }
     self.init(
       key: PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original),

@@ -4,7 +4,7 @@ import Postgres
 /// A row of `events`.
 struct EventRow: ReadableRecord {
   var id = EventId("")
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var customerId: CustomerId?
   var topic: EventTopic = ""
   var version: Int64?
@@ -17,7 +17,7 @@ struct EventRow: ReadableRecord {
 
   static let table = Table<EventRow>("events", key: ["id"]) { columns in
     columns.required("id", .id(of: EventId.self), { $0.id }, { $0.id = $1 }, export: "eventId")
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.optional(
       "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
     columns.required("topic", .id(of: EventTopic.self), { $0.topic }, { $0.topic = $1 })

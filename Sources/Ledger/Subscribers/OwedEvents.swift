@@ -184,7 +184,7 @@ public struct OwedEvents {
     /// The event's id.
     public let eventId: EventId
     /// The publisher whose event it is.
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     /// The event's topic.
     public let topic: EventTopic
     /// How often it was tried so far.
@@ -201,7 +201,7 @@ public struct OwedEvents {
   public func list(_ subscriber: String, limit: Int) async throws -> [Listed] {
     try await postgres.run(PostgresQuery(.list, [.text(subscriber), .int64(Int64(limit))])).map { row in
       Listed(
-        eventId: try row.id("event_id") ?? EventId(""), publisherId: try row.int64("publisher_id") ?? 0,
+        eventId: try row.id("event_id") ?? EventId(""), publisherId: try row.id("publisher_id") ?? 0,
         topic: try row.id("topic") ?? "", tries: try row.int64("tries") ?? 0,
         owedSince: try row.time("owed_since") ?? 0, cause: try row.text("cause") ?? "")
     }

@@ -34,6 +34,15 @@ extension ColumnTypes {
       try row.uuid(column).map(Value.init(_:))
     }
   }
+
+  /// A `bigint` that is a publisher's id.
+  struct Publisher: ColumnType {
+    static let sql = "bigint"
+    static let form = RowDocument.Form.number
+    static func one(_ value: PublisherId?) -> PostgresParameter { .id(value) }
+    static func array(_ values: [PublisherId?]) -> PostgresParameter { .int64s(values.map { $0?.number }) }
+    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> PublisherId? { try row.id(column) }
+  }
 }
 
 extension ColumnType {
@@ -41,12 +50,17 @@ extension ColumnType {
   static func ids<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Ids<Value> { Self() }
   static func uuid<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.UUID<Value> { Self() }
 }
+extension ColumnType where Self == ColumnTypes.Publisher { static var publisher: Self { Self() } }
 
 extension PostgresParameter {
   /// An id as a `text`.
   static func id(_ id: (some Identifier)?) -> PostgresParameter { .text(id?.text) }
   /// Ids as a `text[]`.
   static func ids(_ ids: [some Identifier]) -> PostgresParameter { .texts(ids.map(\.text)) }
+  /// A publisher's id as a `bigint`.
+  static func id(_ id: PublisherId?) -> PostgresParameter { .int64(id?.number) }
+  /// Publishers' ids as a `bigint[]`.
+  static func ids(_ ids: [PublisherId]) -> PostgresParameter { .int64s(ids.map(\.number)) }
 }
 
 extension PostgresRow {
@@ -57,4 +71,7 @@ extension PostgresRow {
   func ids<Value: Identifier>(_ name: PostgresColumn) throws -> [Value]? {
     try texts(name).map { $0.map(Value.init(_:)) }
   }
+
+  /// The publisher's id in a column; `nil` for NULL.
+  func id(_ name: PostgresColumn) throws -> PublisherId? { try int64(name).map(PublisherId.init(_:)) }
 }

@@ -4,7 +4,7 @@ import Postgres
 /// A row of `attempts`.
 struct AttemptRow: ReadableRecord {
   var id: Int64 = 0
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var round = DeliveryRound.first
   /// A result of a newer notifier is unknown here.
   var result = ""
@@ -18,7 +18,7 @@ struct AttemptRow: ReadableRecord {
   static let table = Table<AttemptRow>("attempts", key: ["at", "id"]) { columns in
     columns.read("at", .timestamptz, export: "time") { $0.attempt.time = $1 }
     columns.read("id", .bigint) { $0.id = $1 }
-    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.written("publisher_id", .publisher) { $0.publisherId }
     columns.required(
       "endpoint_id", .id(of: EndpointId.self), { $0.attempt.endpointId }, { $0.attempt.endpointId = $1 },
       export: "endpointId")

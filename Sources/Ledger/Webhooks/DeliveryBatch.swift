@@ -17,7 +17,7 @@ struct DeliveryBatch {
 
   /// Names an endpoint.
   struct Endpoint: Hashable, Comparable {
-    let publisher: Int64
+    let publisher: PublisherId
     let id: EndpointId
 
     static func < (one: Self, other: Self) -> Bool { (one.publisher, one.id) < (other.publisher, other.id) }
@@ -25,7 +25,7 @@ struct DeliveryBatch {
 
   /// The next attempt of a delivery.
   struct Next: Equatable {
-    var publisher: Int64
+    var publisher: PublisherId
     var attempt: Int
     /// `nil` is at once.
     var dueAt: Int64?
@@ -55,7 +55,7 @@ struct DeliveryBatch {
   /// A look at an event's endpoints, of one notifier or of several.
   struct Seen: Equatable {
     let event: EventId
-    let publisher: Int64
+    let publisher: PublisherId
     let topic: EventTopic
     /// The environment of the event's purchase.
     let environment: WebhookEnvironment?

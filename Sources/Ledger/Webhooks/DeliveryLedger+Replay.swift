@@ -53,7 +53,8 @@ extension DeliveryLedger {
   ///
   /// - Parameter round: a new name.
   /// - Returns: the delivery to publish; `nil` when the ledger does not keep the event, or not any more.
-  public func resend(publisher: Int64, event id: EventId, to endpoint: EndpointId, round: DeliveryRound) async throws
+  public func resend(publisher: PublisherId, event id: EventId, to endpoint: EndpointId, round: DeliveryRound)
+    async throws
     -> Delivery?
   {
     guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
@@ -72,7 +73,7 @@ extension DeliveryLedger {
   /// - Parameter round: a new name. A second request with the same one changes nothing.
   /// - Returns: whether the ledger keeps the event.
   public func resend(
-    publisher: Int64, event id: EventId, to endpoint: EndpointId, round: DeliveryRound, by person: String
+    publisher: PublisherId, event id: EventId, to endpoint: EndpointId, round: DeliveryRound, by person: String
   ) async throws -> Bool {
     guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
     else { return false }
@@ -93,10 +94,10 @@ extension DeliveryLedger {
   ///
   /// - Parameter since: only events given up at this time or later, in milliseconds since 1970.
   public func owed(
-    publisher: Int64, endpoint: EndpointId, since: Int64, limit: Int = 100_000
+    publisher: PublisherId, endpoint: EndpointId, since: Int64, limit: Int = 100_000
   ) async throws -> [Owed] {
     let rows = try await postgres.run(
-      PostgresQuery(.readOwed, [.int64(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
+      PostgresQuery(.readOwed, [.id(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
     return try rows.map { Owed(eventId: try $0.id("event_id") ?? EventId(""), time: try $0.time("given_up_at") ?? 0) }
   }
 
@@ -108,7 +109,7 @@ extension DeliveryLedger {
   ///   - person: who asks at the console, if that is how. Then the next sweep of a notifier enqueues the deliveries.
   /// - Returns: the deliveries to publish.
   public func recover(
-    _ owed: [Owed], publisher: Int64, endpoint: EndpointId, isFirst: Bool, by person: String? = nil
+    _ owed: [Owed], publisher: PublisherId, endpoint: EndpointId, isFirst: Bool, by person: String? = nil
   ) async throws -> [Delivery] {
     guard !owed.isEmpty else { return [] }
     let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
@@ -134,12 +135,12 @@ extension DeliveryLedger {
   /// Whoever asks over the API publishes the deliveries. Nobody publishes those of a person at the console, so their
   /// time is that of the longest overdue.
   private func begin(
-    _ events: [EventId], rounds: [DeliveryRound], _ publisher: Int64, _ endpoint: EndpointId, by person: String?
+    _ events: [EventId], rounds: [DeliveryRound], _ publisher: PublisherId, _ endpoint: EndpointId, by person: String?
   ) -> PostgresQuery {
     let sorted = zip(events, rounds).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
     return PostgresQuery(
       .beginRounds,
-      [.ids(sorted.map(\.0)), .ids(sorted.map(\.1)), .int64(publisher), .id(endpoint), .bool(person != nil)])
+      [.ids(sorted.map(\.0)), .ids(sorted.map(\.1)), .id(publisher), .id(endpoint), .bool(person != nil)])
   }
 }
 

@@ -51,7 +51,7 @@ public final class DeliveryLedger {
     let rows = try await postgres.run([
       PostgresQuery(.readDeliveries, keys(some, Array(some.indices))),
       PostgresQuery(
-        .readStates, [.int64s(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
+        .readStates, [.ids(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
     ])
     for row in rows[0] {
       let index = Int(try row.int64("asked") ?? 0)
@@ -63,7 +63,7 @@ public final class DeliveryLedger {
     }
     var states: [DeliveryBatch.Endpoint: (isThere: Bool, isDisabled: Bool)] = [:]
     for row in rows[1] {
-      states[.init(publisher: try row.int64("publisher") ?? 0, id: try row.id("endpoint") ?? .unknown)] =
+      states[.init(publisher: try row.id("publisher") ?? 0, id: try row.id("endpoint") ?? .unknown)] =
         (try row.bool("is_there") ?? false, try row.bool("is_disabled") ?? false)
     }
     for (index, question) in some.enumerated() {
@@ -99,7 +99,7 @@ public final class DeliveryLedger {
       .oweDeliveries,
       [
         .ids(sorted.map(\.key.event)), .ids(sorted.map(\.key.endpoint)),
-        .texts(sorted.map(\.key.round.text)), .int64s(sorted.map(\.delivery.publisherId)),
+        .texts(sorted.map(\.key.round.text)), .ids(sorted.map(\.delivery.publisherId)),
         .int32s(sorted.map { Int32(clamping: $0.delivery.attempt) }),
       ])
   }

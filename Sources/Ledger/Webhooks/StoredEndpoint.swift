@@ -49,7 +49,7 @@ struct StoredEndpoint: Equatable {
   /// The parameters of `insertEndpoint` and `updateEndpoint`.
   ///
   /// - Throws: ``UnreadableSecrets``: what nobody can read cannot be written again; `CryptoError`.
-  func parameters(_ publisher: Int64, _ keys: SealingKeys) throws -> [PostgresParameter] {
+  func parameters(_ publisher: PublisherId, _ keys: SealingKeys) throws -> [PostgresParameter] {
     if let defect = endpoint.secretsDefect {
       throw UnreadableSecrets(publisherId: publisher, endpointId: endpoint.id, defect: defect)
     }

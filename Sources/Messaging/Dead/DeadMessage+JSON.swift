@@ -13,7 +13,7 @@ extension DeadMessage {
     json.member("id", id)
     json.member("cause", cause.rawValue)
     json.member("reason", reason)
-    json.member("publisherId", publisherId)
+    json.member("publisherId", publisherId?.number)
     if kind == .deliveries {
       json.member("endpointId", endpointId)
       json.member("topic", topic)

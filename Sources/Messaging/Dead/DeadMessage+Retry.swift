@@ -37,7 +37,7 @@ extension DeadMessage {
   ///   - isDisabled: whether the endpoint of the delivery is disabled.
   ///   - queue: the queue for the next delivery of a publisher.
   public func retry(
-    in topology: Topology, doors: DoorCatalog, isDisabled: Bool, queue: (Int64) -> String
+    in topology: Topology, doors: DoorCatalog, isDisabled: Bool, queue: (PublisherId) -> String
   ) -> Retry {
     switch kind {
     case .jobs: retryJob(topology, doors)
@@ -61,7 +61,7 @@ extension DeadMessage {
     }
   }
 
-  private func retryDelivery(_ isDisabled: Bool, _ queue: (Int64) -> String) -> Retry {
+  private func retryDelivery(_ isDisabled: Bool, _ queue: (PublisherId) -> String) -> Retry {
     if cause == .endpointGone { return .stays(.endpointGone) }
     guard var again = try? Delivery(delivery) else { return .stays(.unreadable) }
     if isDisabled { return .stays(.endpointDisabled) }

@@ -18,7 +18,7 @@ final class EndpointDirectory {
 
   /// Reads the endpoints of a publisher, as `WebhookEndpointStore.endpoints(_:since:configured:)` does.
   typealias Read =
-    @LoopActor (_ publisher: Int64, _ since: String?, _ configured: [EndpointId]) async throws
+    @LoopActor (_ publisher: PublisherId, _ since: String?, _ configured: [EndpointId]) async throws
     -> WebhookEndpointStore.Snapshot?
 
   private struct Known {
@@ -31,8 +31,8 @@ final class EndpointDirectory {
   }
 
   private let readStore: Read
-  private var known: [Int64: Known] = [:]
-  private var reading: [Int64: Task<Known, any Error>] = [:]
+  private var known: [PublisherId: Known] = [:]
+  private var reading: [PublisherId: Task<Known, any Error>] = [:]
 
   init(_ read: @escaping Read) { readStore = read }
 

@@ -50,7 +50,7 @@ final class StartingLine {
 
   /// A publisher of few events, and when its last one came.
   private struct Quiet {
-    let publisher: Int64
+    let publisher: PublisherId
     let time: Duration
   }
 
@@ -60,8 +60,8 @@ final class StartingLine {
   static let others: Duration = .seconds(10)
 
   private let clocks: Clocks
-  private var few = TurnQueue<Int64, Waiting>()
-  private var bursts = TurnQueue<Int64, Waiting>()
+  private var few = TurnQueue<PublisherId, Waiting>()
+  private var bursts = TurnQueue<PublisherId, Waiting>()
   /// Since when bursts wait, and when one waited last. Only ``BurstPace/patience`` without a wait is a break: the line
   /// of a load that lasts is empty now and then.
   private var burstsSince: Duration = .zero
@@ -94,7 +94,7 @@ final class StartingLine {
   /// Lets something begin at its publisher's turn: at once if there is room.
   ///
   /// - Parameter crowd: the class of the queue that it came from.
-  func join(_ publisher: Int64, _ crowd: EventCrowd, _ one: Waiting) {
+  func join(_ publisher: PublisherId, _ crowd: EventCrowd, _ one: Waiting) {
     switch crowd {
     case .few:
       if let quiet, quiet.publisher != publisher { otherQuiet = quiet }
@@ -168,14 +168,14 @@ final class StartingLine {
     return now - burstsSince
   }
 
-  private func mayBegin(_ publisher: Int64) -> Bool {
+  private func mayBegin(_ publisher: PublisherId) -> Bool {
     let now = clocks.now()
     let hasOthers = isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now)
     guard isPacing, hasOthers else { return true }
     return pace.mayBegin(at: now, used: clocks.used(), age: age(at: now))
   }
 
-  private func isOther(_ quiet: Quiet?, than publisher: Int64, _ now: Duration) -> Bool {
+  private func isOther(_ quiet: Quiet?, than publisher: PublisherId, _ now: Duration) -> Bool {
     guard let quiet else { return false }
     return quiet.publisher != publisher && now - quiet.time < Self.others
   }

@@ -14,7 +14,7 @@ import Observability
 @LoopActor
 final class PurchaseVerification {
   let dependencies: Dependencies
-  let publisherId: Int64
+  let publisherId: PublisherId
   let transactionId: TransactionId
   let log: Log
   /// The span of the run that asks.
@@ -94,7 +94,7 @@ final class PurchaseVerification {
   }
 
   private init(
-    publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
+    publisherId: PublisherId, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
     _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallPermit?, _ urgency: CallUrgency,
     _ dependencies: Dependencies, _ log: Log, _ span: JobSpan?
   ) {

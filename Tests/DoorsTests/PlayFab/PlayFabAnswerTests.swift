@@ -71,7 +71,8 @@ struct PlayFabAnswerTests {
     let ids = (keys + others).map { publisher, environment, id, product in
       PlayFabItem.instanceId(
         PurchaseKey(
-          publisherId: Int64(publisher), environment: Environment(environment), originalTransactionId: "\(id)"),
+          publisherId: PublisherId(Int64(publisher)), environment: Environment(environment),
+          originalTransactionId: "\(id)"),
         ProductId(product))
     }
     #expect(Set(ids).count == ids.count)

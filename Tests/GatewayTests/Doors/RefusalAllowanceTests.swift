@@ -68,7 +68,7 @@ struct RefusalAllowanceTests {
 
   private static let mostOfOne = RefusalAllowance.mostSenders / 4 * 3
 
-  private func sender(_ number: Int, publisher: Int64 = 7) -> RefusalAllowance.Sender {
+  private func sender(_ number: Int, publisher: PublisherId = 7) -> RefusalAllowance.Sender {
     RefusalAllowance.Sender(Self.other, publisherId: publisher, name: ExactText("\(number)"))
   }
 

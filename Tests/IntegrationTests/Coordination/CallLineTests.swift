@@ -18,7 +18,7 @@ struct CallLineTests {
     bundleId: "app", environment: "Production",
     budgets: [CallBudget(endpoint: "info", perSecond: 1000), CallBudget(endpoint: "statuses", perSecond: 1000)])
 
-  private func job(_ id: String, _ customer: String, publisher: Int64 = 1) -> Job {
+  private func job(_ id: String, _ customer: String, publisher: PublisherId = 1) -> Job {
     CoordinationOnRedis.job(
       SynchronizationId(id), customer: CustomerId(customer), transaction: transaction(id), publisher: publisher)
   }

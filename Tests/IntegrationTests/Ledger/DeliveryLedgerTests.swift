@@ -32,7 +32,7 @@ struct DeliveryLedgerTests {
 
     /// Writes an event as the commit that made it, and reads it as the notifier gets it.
     @discardableResult
-    func event(_ id: EventId = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
+    func event(_ id: EventId = "evt_1", publisher: PublisherId = 1) async throws -> Delivery {
       let event = DeliveryLedgerTests.event(id, publisher: publisher)
       _ = try await ledger.run(
         Event.tell([event], audience: [event.publisherId]) + [Event.confirmed([event.id])])
@@ -74,7 +74,7 @@ struct DeliveryLedgerTests {
     }
   }
 
-  nonisolated static func event(_ id: EventId, publisher: Int64 = 1) -> Event {
+  nonisolated static func event(_ id: EventId, publisher: PublisherId = 1) -> Event {
     let body = #"{"broadcasterId":\#(publisher),"topic":"t","data":{"name":"Zoë \"\u00e9\n"}}"#
     return Event(
       id: id, publisherId: publisher, topic: "t", version: 7, traceparent: "trace", time: 1_700_000_000_123,

@@ -16,7 +16,7 @@ struct EndpointLookTests {
 
   private func create(
     _ id: EndpointId, _ bench: Bench, topics: [EventTopic] = ["t"], environment: WebhookEnvironment? = nil,
-    publisher: Int64 = 1
+    publisher: PublisherId = 1
   ) async throws {
     let endpoint = WebhookEndpoint(
       id: id, url: "https://example.com", topics: topics, secrets: [], environment: environment, source: .api)

@@ -72,7 +72,7 @@ struct ErasureTests {
       VALUES (\(subscription), \(publisher), 'Production', '\(number)', '\(customer)', '2026-01-01', 'registration')
       """)
     let job = Job(
-      synchronizationId: "s\(number)", publisherId: Int64(publisher), customerId: CustomerId(customer),
+      synchronizationId: "s\(number)", publisherId: PublisherId(Int64(publisher)), customerId: CustomerId(customer),
       transactionId: TransactionId(String(number)),
       ipAddress: "203.0.113.7", registeredAt: 1)
     _ = try await ledger.run(
@@ -84,7 +84,8 @@ struct ErasureTests {
           VALUES ($1, $2, $3, $4, 'registration', 'retrying', $5, '2026-01-01')
           """),
         [
-          .int64(job.publisherId), .text(job.synchronizationId.text), .text(job.transactionId.text), .text(customer),
+          .int64(job.publisherId.number), .text(job.synchronizationId.text), .text(job.transactionId.text),
+          .text(customer),
           .bytes(job.encoded),
         ]))
     try await ledger.execute(

@@ -29,7 +29,7 @@ struct WebhookEndpointStoreTests {
   }
 
   private func created(
-    _ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: Int64 = 1
+    _ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: PublisherId = 1
   ) async throws -> WebhookEndpoint {
     guard case .created(let kept) = try await store.create(publisher, endpoint) else {
       throw NeverHappened(description: "the endpoint was not created")
@@ -37,7 +37,7 @@ struct WebhookEndpointStoreTests {
     return kept
   }
 
-  private func list(_ store: WebhookEndpointStore, _ publisher: Int64 = 1) async throws -> [WebhookEndpoint] {
+  private func list(_ store: WebhookEndpointStore, _ publisher: PublisherId = 1) async throws -> [WebhookEndpoint] {
     try #require(try await store.endpoints(publisher)).endpoints
   }
 

@@ -15,8 +15,8 @@ struct WebhookBenchmarks {
   /// The most endpoints of one publisher; the next endpoint belongs to the next publisher id.
   private static let endpointsOfPublisher = 1000
 
-  private static func publisher(of endpoint: Int) -> Int64 {
-    Backend.publisher + Int64(endpoint / endpointsOfPublisher)
+  private static func publisher(of endpoint: Int) -> PublisherId {
+    PublisherId(Backend.publisher.number + Int64(endpoint / endpointsOfPublisher))
   }
 
   /// Makes endpoints, each with a topic of its own.

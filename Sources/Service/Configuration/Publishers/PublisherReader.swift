@@ -44,7 +44,7 @@ struct PublisherReader {
     let sandboxAccess = sandboxAccess()
     let ownership = ownership()
     return Publisher(
-      id: id, customers: customers, tokenHashes: tokenHashes, tokens: tokens,
+      id: PublisherId(id), customers: customers, tokenHashes: tokenHashes, tokens: tokens,
       customerTokens: customerTokens, apps: elements.apps.compactMap(app),
       offers: OfferCatalog(elements.offers.map(offer)), sandboxAccess: sandboxAccess,
       ownership: ownership, isMigrating: isMigrating(), mode: mode(),

@@ -1,3 +1,4 @@
+public import Domain
 import EventLoop
 import Formats
 import FoundationEssentials
@@ -85,14 +86,14 @@ extension RunningFleet {
   public func toldNotifications() async throws -> Int { try await notificationCounts().told }
 
   /// How many notifications of Apple's the first publisher has, each applied.
-  public func appliedNotifications(of publisher: Int64 = RunningFleet.publisher) async throws -> Int {
+  public func appliedNotifications(of publisher: PublisherId = RunningFleet.publisher) async throws -> Int {
     try await withLedger { client in
       let rows = try await client.run(
         PostgresQuery(
           PostgresStatement(
             "count notifications",
             "SELECT count(*) AS count FROM notifications WHERE publisher_id = $1 AND applied_at IS NOT NULL"),
-          [.int64(publisher)]))
+          [.int64(publisher.number)]))
       return Int(try rows.first?.int64("count") ?? 0)
     }
   }
