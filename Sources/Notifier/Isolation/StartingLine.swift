@@ -54,8 +54,9 @@ final class StartingLine {
     let time: Duration
   }
 
-  /// The most runs on their way to their attempts. These are enough to fill the trips to Redis and to the ledger.
-  static let most = 64
+  /// The most runs on their way to their attempts. 64 are enough to fill the trips to Redis and to the ledger. While
+  /// bursts wait beside others, fewer: each step of a run waits behind the same step of all others.
+  static let most = (usual: 64, besideBursts: 16)
   /// For how long bursts keep to their pace after another publisher's event.
   static let others: Duration = .seconds(10)
 
@@ -133,7 +134,7 @@ final class StartingLine {
   }
 
   private func beginWhatMay() {
-    while onTheWay < Self.most {
+    while onTheWay < most {
       let isBurstsTurn = !wasBurst || few.isEmpty
       if isBurstsTurn, let publisher = bursts.next {
         if mayBegin(publisher) {
@@ -145,6 +146,12 @@ final class StartingLine {
       guard !few.isEmpty else { return }
       begin(few.takeNext(1), isBurst: false)
     }
+  }
+
+  /// The most runs on their way now.
+  private var most: Int {
+    guard let publisher = bursts.next, hasOthers(than: publisher, clocks.now()) else { return Self.most.usual }
+    return Self.most.besideBursts
   }
 
   private func begin(_ one: [Waiting], isBurst: Bool) {
@@ -170,9 +177,13 @@ final class StartingLine {
 
   private func mayBegin(_ publisher: PublisherId) -> Bool {
     let now = clocks.now()
-    let hasOthers = isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now)
-    guard isPacing, hasOthers else { return true }
+    guard hasOthers(than: publisher, now) else { return true }
     return pace.mayBegin(at: now, used: clocks.used(), age: age(at: now))
+  }
+
+  /// Whether another publisher has few events, so that bursts keep to their pace.
+  private func hasOthers(than publisher: PublisherId, _ now: Duration) -> Bool {
+    isPacing && (isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now))
   }
 
   private func isOther(_ quiet: Quiet?, than publisher: PublisherId, _ now: Duration) -> Bool {

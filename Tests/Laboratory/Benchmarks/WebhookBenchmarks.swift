@@ -120,7 +120,7 @@ struct WebhookBenchmarks {
       {"broadcasterId":\(publisher),"topic":"t\(endpoint)","data":{"synchronizationId":"bench-\(number)",\
       "transactionId":"1000000000000001","cleengCustomerId":987654321,"customerId":"987654321","accessGranted":true,\
       "result":"PURCHASE_SYNCHRONIZED","offerId":"S123123123_US","originalTransactionId":"1000000000000001",\
-      "at":\(unixMilliseconds())}}
+      "at":\(unixMicroseconds())}}
       """
     let id = "evt_\(number)"
     let attributes = CloudEventsAttributes.headers(
