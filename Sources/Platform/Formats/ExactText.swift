@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point
 /// equals one of two. Code must not take a name from outside for another one that only looks like it. Most ids are
-/// types (`Domain/Identifier`). Compare every other such text, as the name of a member or of a header, by `isExactly` or
-/// in a property that is `@Exact`, and use `ExactText` for the keys of dictionaries and sets.
+/// types (`Domain/Identifier`). Compare every other such text, as the name of a member or of a header, by `isExactly`
+/// or in a property that is `@Exact`, and use `ExactText` for the keys of dictionaries and sets.
 ///
 /// A comparison with a constant needs no more than `==` if the constant is ASCII without `K`, `;` and the grave accent:
 /// every other ASCII text equals only its own bytes.
