@@ -79,13 +79,13 @@ final class GatewayMetrics {
   }
 
   /// Counts a request beyond a limit. The label never names the customer who reached it.
-  func limited(_ limit: Limit, _ publisher: Int64) {
+  func limited(_ limit: Limit, _ publisher: PublisherId) {
     limits.count(limit.rawValue)
-    publisherLimits.count(publisher)
+    publisherLimits.count(publisher.number)
   }
 
   /// Counts a registration of a publisher, also one through a door.
-  func accepted(_ publisher: Int64) { publisherRegistrations.count(publisher) }
+  func accepted(_ publisher: PublisherId) { publisherRegistrations.count(publisher.number) }
 
   /// Counts the answer of a door to a request that no handler has seen.
   func count(_ refusal: HTTPServerResponse, by door: Door, _ route: String) {

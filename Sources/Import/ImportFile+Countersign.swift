@@ -44,7 +44,7 @@ extension ImportFile {
     var offerId: OfferId { grant.offerId }
 
     /// The grant as one of a publisher's.
-    public func grant(of publisher: Int64) -> Grant {
+    public func grant(of publisher: PublisherId) -> Grant {
       var grant = grant
       grant.customer = CustomerKey(publisherId: publisher, id: grant.customer.id)
       return grant
@@ -66,7 +66,7 @@ extension ImportFile {
     }
 
     /// The override as one of a publisher's.
-    public func override(of publisher: Int64) -> SandboxOverride {
+    public func override(of publisher: PublisherId) -> SandboxOverride {
       var override = override
       override.customer = CustomerKey(publisherId: publisher, id: override.customer.id)
       return override

@@ -1,4 +1,5 @@
 public import Domain
+import Formats
 import JSON
 
 /// A file as rows that can be imported, and what is wrong with the others. It is read line by line.
@@ -40,7 +41,7 @@ public struct ImportFile: Sendable {
   let offers: OfferCatalog?
   private let limits: Limits
   /// The positions of a CSV file's columns by their names; `nil` for JSON lines.
-  private var columns: [String: Int]?
+  private var columns: [ExactText: Int]?
 
   /// The rows by their transactions, while the file is read.
   private var places = ImportPlaces()
@@ -134,12 +135,12 @@ public struct ImportFile: Sendable {
     var reader = CSVReader(lines)
     do throws(CSVReader.Stop) {
       guard let head = try reader.next() else { return }
-      var names: Set<String> = []
-      if let twice = head.fields.first(where: { !names.insert($0).inserted }) {
+      var names: Set<ExactText> = []
+      if let twice = head.fields.first(where: { !names.insert(ExactText($0)).inserted }) {
         return note(
           ImportProblem(line: head.line, "the column \(twice) appears twice", "remove one of the two"))
       }
-      let columns = Dictionary(head.fields.enumerated().map { ($1, $0) }) { first, _ in first }
+      let columns = Dictionary(head.fields.enumerated().map { (ExactText($1), $0) }) { first, _ in first }
       self.columns = columns
       if let missing = missingColumns(columns) { return note(missing) }
       while let record = try reader.next() {
@@ -161,12 +162,12 @@ public struct ImportFile: Sendable {
     }
   }
 
-  private static func value(_ name: StaticString, _ record: CSVReader.Record, _ columns: [String: Int]) -> String? {
+  private static func value(_ name: StaticString, _ record: CSVReader.Record, _ columns: [ExactText: Int]) -> String? {
     guard let place = columns[name.description], place < record.fields.count else { return nil }
     return record.fields[place].isEmpty ? nil : record.fields[place]
   }
 
-  private func missingColumns(_ columns: [String: Int]) -> ImportProblem? {
+  private func missingColumns(_ columns: [ExactText: Int]) -> ImportProblem? {
     func has(_ fields: ExportColumns.Field...) -> Bool {
       fields.contains { preset.names(of: $0).contains { columns[$0.description] != nil } }
     }

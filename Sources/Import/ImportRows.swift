@@ -57,7 +57,7 @@ public struct ImportRows: RandomAccessCollection, Sendable {
     let old = self[position]
     let isSame =
       old.customerId == row.customerId && old.transactionId == row.transactionId
-      && old.claim.offerId == row.claim.offerId && old.claim.vendorId?.exact == row.claim.vendorId?.exact
+      && old.claim.offerId == row.claim.offerId && old.claim.vendorId.isExactly(row.claim.vendorId)
     let place = isSame ? entries[position].place : write(row)
     entries[position] = Self.entry(of: row, place: place)
   }

@@ -28,7 +28,7 @@ extension Delivery {
       eventId: EventId(id), endpointId: (headers[Self.endpointHeader]?.string).map(EndpointId.init(_:)),
       headers: own, body: message.body)
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
-    round = headers[Self.roundHeader]?.string ?? ""
+    round = headers[Self.roundHeader]?.string.map(DeliveryRound.init(_:)) ?? .first
     due = headers.time(Self.dueHeader)
     isPlanned = headers[Self.plannedHeader] == .bool(true)
     parks = headers.count(Self.parksHeader)
@@ -42,7 +42,7 @@ extension Delivery {
     var headers = headers.mapValues(AMQPValue.init)
     headers[Self.endpointHeader] = endpointId.map { .string($0.text) }
     headers[JobMessage.attemptHeader] = .int(Int64(attempt))
-    if !round.isEmpty { headers[Self.roundHeader] = .string(round) }
+    if !round.isFirst { headers[Self.roundHeader] = .string(round.text) }
     headers[Self.dueHeader] = due.map(AMQPValue.int)
     if isPlanned { headers[Self.plannedHeader] = true }
     if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
@@ -52,6 +52,6 @@ extension Delivery {
     if crashes > 0, reason == nil { headers[Self.crashesHeader] = .int(Int64(crashes)) }
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(
-      exchange: "", routingKey: queue, messageID: eventId.text, type: topic, headers: headers, body: body)
+      exchange: "", routingKey: queue, messageID: eventId.text, type: topic.text, headers: headers, body: body)
   }
 }

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 
 /// The queues in which events and deliveries wait for a notifier, as one process uses them.
@@ -22,5 +22,5 @@ public final class DeliveryQueues {
   }
 
   /// Returns the queue for the next event or delivery of a publisher, and counts it.
-  public func next(of publisher: Int64) -> String { topology.deliveries(paces.add(publisher, at: clock())) }
+  public func next(of publisher: PublisherId) -> String { topology.deliveries(paces.add(publisher, at: clock())) }
 }

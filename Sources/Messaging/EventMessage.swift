@@ -17,7 +17,7 @@ public enum EventMessage {
 
   private static func message(_ event: Event, exchange: String, routingKey: String) -> AMQPMessage {
     AMQPMessage(
-      exchange: exchange, routingKey: routingKey, messageID: event.id.text, type: event.topic,
+      exchange: exchange, routingKey: routingKey, messageID: event.id.text, type: event.topic.text,
       headers: event.headers.mapValues(AMQPValue.init), body: event.body)
   }
 }

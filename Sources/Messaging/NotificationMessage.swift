@@ -10,11 +10,11 @@ public enum NotificationMessage {
   static let type = "notification"
 
   /// Builds the message.
-  public static func message(_ publisherId: Int64, _ uuid: NotificationUUID, queue: String) -> AMQPMessage {
+  public static func message(_ publisherId: PublisherId, _ uuid: NotificationUUID, queue: String) -> AMQPMessage {
     AMQPMessage(
       exchange: "", routingKey: queue, messageID: "notification_\(uuid.text.prefix(200))", type: type,
       body: JSONWriter.object { body in
-        body.member("publisherId", publisherId)
+        body.member("publisherId", publisherId.number)
         body.member("uuid", uuid)
       })
   }
@@ -22,7 +22,8 @@ public enum NotificationMessage {
   /// Reads a delivery; `nil` for anything else.
   public static func read(_ delivery: AMQPDelivery) -> NotificationKey? {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
-      let publisher = try? members.requiredInt64("publisherId"), let uuid = try? members.requiredString("uuid")
+      let publisher = (try? members.requiredInt64("publisherId")).map(PublisherId.init(_:)),
+      let uuid = try? members.requiredString("uuid")
     else { return nil }
     return NotificationKey(publisherId: publisher, uuid: NotificationUUID(uuid))
   }

@@ -17,7 +17,7 @@ public struct Suspicion: Sendable, Equatable {
   ///
   /// It takes two digests, which only a suspect needs.
   public var name: String {
-    let parts = [eventId.text, endpointId.text, round, String(attempt), String(crashes)].map {
+    let parts = [eventId.text, endpointId.text, round.text, String(attempt), String(crashes)].map {
       "\($0.utf8.count) \($0)"
     }
     return "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(body))[..<16])
@@ -26,11 +26,11 @@ public struct Suspicion: Sendable, Equatable {
   private let body: [UInt8]
   private let eventId: EventId
   private let endpointId: EndpointId
-  private let round: String
+  private let round: DeliveryRound
   private let attempt: Int
   /// The publisher, as far as the headers tell it.
-  public let publisherId: Int64?
-  private let topic: String
+  public let publisherId: PublisherId?
+  private let topic: EventTopic
   private let version: Int64?
 
   /// Reads the properties of a message.
@@ -40,9 +40,9 @@ public struct Suspicion: Sendable, Equatable {
     isDeliveredAgain = JobMessage.wasRedelivered(message)
     eventId = EventId(properties.messageID ?? "")
     endpointId = (headers[Delivery.endpointHeader]?.string).map(EndpointId.init(_:)) ?? .unknown
-    round = headers[Delivery.roundHeader]?.string ?? ""
+    round = headers[Delivery.roundHeader]?.string.map(DeliveryRound.init(_:)) ?? .first
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
-    topic = properties.type ?? ""
+    topic = EventTopic(properties.type ?? "")
     version = headers[EventHeader.version]?.int
     publisherId =
       Delivery.notification(named: eventId)?.publisherId

@@ -1,6 +1,5 @@
 import Domain
 import EventLoop
-import Formats
 import Ledger
 import Observability
 import Postgres
@@ -9,13 +8,13 @@ import Postgres
 struct UnrecordedAttempt: Hashable {
   let event: EventId
   let endpoint: EndpointId
-  let round: ExactText
+  let round: DeliveryRound
   let attempt: Int
 
   init(_ delivery: Delivery, at endpoint: EndpointId) {
     event = delivery.eventId
     self.endpoint = endpoint
-    round = delivery.round.exact
+    round = delivery.round
     attempt = delivery.attempt
   }
 }

@@ -16,7 +16,8 @@ extension Log {
     if let error = error as? PostgresError, error.isOfConnection {
       debug(event, ["cause": .failure(error)])
     } else if let customer = (error as? UnreadableRecord)?.customer {
-      warning(event, ["cause": .failure(error), "customer": .customer(customer.id.text, of: customer.publisherId)])
+      warning(
+        event, ["cause": .failure(error), "customer": .customer(customer.id.text, of: customer.publisherId.number)])
     } else {
       warning(event, ["cause": .failure(error)])
     }

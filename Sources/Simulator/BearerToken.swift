@@ -36,7 +36,7 @@ struct BearerToken: Equatable, Sendable {
     var iat: Int64
     var exp: Int64
     var aud: String
-    var bid: String
+    var bid: ExactText
   }
 
   init(app: Simulator.App, issuedAt: Int64, expiresAt: Int64) {
@@ -55,10 +55,10 @@ struct BearerToken: Equatable, Sendable {
     guard key.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)) else { throw .wrongSignature }
     guard let claims: Claims = Self.decode(parts[1]) else { throw .malformed }
     guard claims.aud == "appstoreconnect-v1" else { throw .wrongAudience }
-    guard let app = apps.first(where: { $0.keyId == header.kid && $0.bundleId.exact == claims.bid.exact }) else {
+    guard let app = apps.first(where: { $0.keyId.isExactly(header.kid) && $0.bundleId == claims.bid }) else {
       throw .unknownApp
     }
-    guard claims.iss == app.issuerId else { throw .wrongIssuer }
+    guard claims.iss.isExactly(app.issuerId) else { throw .wrongIssuer }
     self.init(app: app, issuedAt: claims.iat, expiresAt: claims.exp)
   }
 

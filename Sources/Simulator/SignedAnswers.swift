@@ -18,7 +18,7 @@ struct SignedAnswers {
 
     init(_ question: StoreQuestion) {
       environment = question.environment
-      bundleId = question.app.bundleId.exact
+      bundleId = question.app.bundleId
       transactionId = question.transactionId
     }
   }

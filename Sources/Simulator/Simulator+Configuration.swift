@@ -1,8 +1,10 @@
+public import Formats
+
 extension Simulator {
   /// One app of App Store Connect, with the key that signs its bearer tokens.
   public struct App: Hashable, Sendable {
     /// The bundle id, `bid` in the token.
-    public var bundleId: String
+    public var bundleId: ExactText
     /// The app's number.
     public var appAppleId: Int64
     /// The issuer id, `iss` in the token.
@@ -11,7 +13,7 @@ extension Simulator {
     public var keyId: String
 
     /// Creates an app.
-    public init(bundleId: String, appAppleId: Int64, issuerId: String, keyId: String) {
+    public init(bundleId: ExactText, appAppleId: Int64, issuerId: String, keyId: String) {
       self.bundleId = bundleId
       self.appAppleId = appAppleId
       self.issuerId = issuerId

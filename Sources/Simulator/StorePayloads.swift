@@ -1,3 +1,4 @@
+import Formats
 import JSON
 
 /// `JWSTransactionDecodedPayload`: one transaction, as Apple signs it. Times are UNIX milliseconds.
@@ -5,7 +6,7 @@ struct TransactionPayload: Equatable, Sendable {
   var transactionId: String
   var originalTransactionId: String
   var webOrderLineItemId: String?
-  var bundleId: String
+  var bundleId: ExactText
   var productId: String
   var subscriptionGroupIdentifier: String?
   var purchaseDate: Int64
@@ -41,7 +42,7 @@ struct TransactionPayload: Equatable, Sendable {
     JSONWriter.object { json in
       json.member("appAccountToken", appAccountToken)
       json.member("appTransactionId", appTransactionId)
-      json.member("bundleId", bundleId)
+      json.member("bundleId", bundleId.text)
       json.member("currency", currency)
       json.member("environment", environment)
       json.member("expiresDate", expiresDate)

@@ -1,3 +1,5 @@
+import Formats
+
 /// Everything that Apple knows about one simulated purchase.
 ///
 /// Dates count from the start of the current UTC day. So they stay the same from call to call, and no period ends
@@ -160,7 +162,7 @@ struct StorePurchase: Equatable, Sendable {
     let hasWrongBundle = question.scenario == .wrongBundle
     return TransactionPayload(
       transactionId: question.transactionId, originalTransactionId: question.transactionId,
-      bundleId: hasWrongBundle ? "\(question.app.bundleId).other" : question.app.bundleId,
+      bundleId: hasWrongBundle ? ExactText("\(question.app.bundleId).other") : question.app.bundleId,
       productId: "\(question.app.bundleId).\(product)", purchaseDate: question.day(-10),
       originalPurchaseDate: question.day(-10), type: type, signedDate: question.now,
       environment: question.payloadEnvironment.name, price: price,

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import FoundationEssentials
 import HTTP2Server
 import JSON
@@ -125,7 +126,7 @@ private struct FailureAnswer: Encodable {
 private struct HistoryAnswer: Encodable {
   var revision: String
   var hasMore: Bool
-  var bundleId: String
+  var bundleId: ExactText
   var appAppleId: Int64
   var environment: String
   var signedTransactions: [String]
@@ -145,7 +146,7 @@ private struct SubscriptionsAnswer: Encodable {
   }
 
   var environment: String
-  var bundleId: String
+  var bundleId: ExactText
   var appAppleId: Int64
   var data: [Group]
 }

@@ -55,7 +55,7 @@ enum StoreRoute: Equatable, Sendable {
   struct Ahead: Equatable, Sendable {
     var environment: StoreEnvironment
     var endpoint: StoreEndpoint
-    var bundleId: String
+    var bundleId: ExactText
     var transactionIds: Range<Int64>
 
     /// Reads `environment/endpoint/bundleId/first transactionId/count`.
@@ -67,7 +67,7 @@ enum StoreRoute: Equatable, Sendable {
       else { return nil }
       self.environment = environment
       self.endpoint = endpoint
-      bundleId = segments[2]
+      bundleId = ExactText(segments[2])
       transactionIds = first..<first + count
     }
   }

@@ -194,7 +194,7 @@ final class StoreService {
   /// Signs the answers for many transactions ahead, so that a load test does not measure the signing.
   private func sign(_ ahead: StoreRoute.Ahead) async throws {
     signed.beginAhead()
-    for app in apps where app.bundleId.exact == ahead.bundleId.exact {
+    for app in apps where app.bundleId == ahead.bundleId {
       for number in ahead.transactionIds {
         let question = StoreQuestion(
           endpoint: ahead.endpoint, transactionId: String(number), environment: ahead.environment, app: app, now: now())

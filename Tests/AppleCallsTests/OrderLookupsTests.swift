@@ -22,7 +22,7 @@ struct OrderLookupsTests {
     var isStoreAway = false
     private(set) var asked: [BundleId] = []
     private(set) var taken: [CallPlace] = []
-    private(set) var pauses: [String: Duration] = [:]
+    private(set) var pauses: [PlaceName: Duration] = [:]
     struct Away: Error {}
 
     nonisolated init() {}

@@ -83,6 +83,6 @@ struct EndpointChangeTests {
     let event = Event(testing: "ep", of: 7, id: "evt_1", traceparent: nil, now: 1_700_000_000_123)
     #expect(event.topic == EventTopic.test && event.customerId == nil && event.version == nil)
     let body = #"{"broadcasterId":7,"data":{"endpointId":"ep","time":"2023-11-14T22:13:20.123Z"},"topic":"test"}"#
-    #expect(String(decoding: event.body, as: UTF8.self).replacing(EventTopic.test, with: "test") == body)
+    #expect(String(decoding: event.body, as: UTF8.self).replacing(EventTopic.test.text, with: "test") == body)
   }
 }

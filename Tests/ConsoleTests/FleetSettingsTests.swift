@@ -79,7 +79,7 @@ struct FleetSettingsTests {
     #expect(FleetSettings(beats).processes.map(\.role) == ["gateway"])
   }
 
-  private static func publisher(_ id: Int64 = 7) throws -> Publisher {
+  private static func publisher(_ id: PublisherId = 7) throws -> Publisher {
     let app = Publisher.App(
       bundleId: "com.one", appAppleId: 5, issuerId: "issuer", keyId: "key", privateKey: try .generate(),
       environments: [.production, .sandbox])
@@ -89,7 +89,8 @@ struct FleetSettingsTests {
   }
 
   private static func page(
-    _ beats: [FleetBeat]?, _ role: ConsoleRole = .operator, of publishers: SeenPublishers = .all, after: Int64? = nil
+    _ beats: [FleetBeat]?, _ role: ConsoleRole = .operator, of publishers: SeenPublishers = .all,
+    after: PublisherId? = nil
   ) throws -> ConfigurationPage {
     let person = ConsolePerson(name: "ada", role: role, publishers: publishers, password: try Scrypt.ofNobody())
     return ConfigurationPage(
@@ -99,7 +100,7 @@ struct FleetSettingsTests {
   }
 
   private static func refusal(
-    _ bundle: BundleId = "com.one", of publisher: Int64 = 7, in environment: Environment = .production,
+    _ bundle: BundleId = "com.one", of publisher: PublisherId = 7, in environment: Environment = .production,
     since: Int64 = now
   ) -> FleetBeat.RefusedApp {
     FleetBeat.RefusedApp(bundle, of: publisher, in: environment, since: since, cause: "Apple said \(evil)")

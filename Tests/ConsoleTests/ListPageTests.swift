@@ -60,11 +60,11 @@ struct ListPageTests {
     ConsoleUnclaimed.Purchase(
       key: PurchaseKey(publisherId: 7, environment: .production, originalTransactionId: OriginalTransactionId(text)),
       productId: ProductId(text), boughtAt: bought, paidAt: bought, expiresAt: now + 72 * hour, price: 9990,
-      currency: text)
+      currency: CurrencyCode(text))
   }
 
   private static func entry(
-    _ action: String, _ subject: String, actor: String = "operator", name: String? = "bob", publisher: Int64 = 7,
+    _ action: String, _ subject: String, actor: String = "operator", name: String? = "bob", publisher: PublisherId = 7,
     detail: String = "{}"
   ) -> ConsoleAudit.Entry {
     ConsoleAudit.Entry(
@@ -256,7 +256,7 @@ struct ListPageTests {
     #expect(!audit.html.contains("there") && !audit.html.contains("bob"))
   }
 
-  private static func configured(_ id: Int64, _ text: String = "com.example", mode: Publisher.Mode = .live) throws
+  private static func configured(_ id: PublisherId, _ text: String = "com.example", mode: Publisher.Mode = .live) throws
     -> Publisher
   {
     let app = Publisher.App(
@@ -300,10 +300,10 @@ struct ListPageTests {
   }
 
   @Test func `many publishers have pages`() throws {
-    let publishers = Publishers(try (1...60).map { try Self.configured($0) })
+    let publishers = Publishers(try (1...60).map { try Self.configured(PublisherId($0)) })
     let first = Self.configuration(publishers, try Self.view())
-    #expect(first.found.rows.map(\.id) == Array(1...50) && first.found.next == ConsolePlace(0, 50, ""))
+    #expect(first.found.rows.map(\.id.number) == Array(1...50) && first.found.next == ConsolePlace(0, 50, ""))
     let second = Self.configuration(publishers, try Self.view(), after: first.found.next)
-    #expect(second.found.rows.map(\.id) == Array(51...60) && second.found.next == nil)
+    #expect(second.found.rows.map(\.id.number) == Array(51...60) && second.found.next == nil)
   }
 }

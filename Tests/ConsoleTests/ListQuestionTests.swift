@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import HTTPServer
 import Ledger
 import Testing
@@ -21,7 +22,7 @@ struct ListQuestionTests {
   }
 
   @Test func `a place has a text`() {
-    for place in [ConsolePlace(1, 7, "a.b"), ConsolePlace(.min, .max, ""), ConsolePlace(0, 0, "é/?&")] {
+    for place in [ConsolePlace(1, 7, "a.b"), ConsolePlace(.min, PublisherId(.max), ""), ConsolePlace(0, 0, "é/?&")] {
       #expect(ConsolePlace(place.text) == place)
     }
     for text in ["", "1", "1.2", "x.2.a", "1.x.a", "1.2.a\u{0}", "1.2." + String(repeating: "a", count: 1024)] {
@@ -59,10 +60,10 @@ struct ListQuestionTests {
   }
 
   @Test func `too many publishers are a choice`() throws {
-    let many = ListQuestion(choices: Array(1...201))
+    let many = ListQuestion(choices: (1...201).map { PublisherId($0) })
     #expect(many.needsChoice && many.publishers == [])
-    #expect(ListQuestion(choices: Array(1...200)).publishers.count == 200)
-    #expect(ListQuestion(choices: Array(1...201), publisher: 5).publishers == [5])
+    #expect(ListQuestion(choices: (1...200).map { PublisherId($0) }).publishers.count == 200)
+    #expect(ListQuestion(choices: (1...201).map { PublisherId($0) }, publisher: 5).publishers == [5])
     // A page of unclaimed purchases is one publisher's.
     #expect(try Self.ask([], .unclaimed).needsChoice)
     #expect(try Self.ask([], .unclaimed, "7").publishers == [7])

@@ -55,7 +55,7 @@ struct LivePages {
 
   private var purchases: [Purchase] {
     var facts = AnsweredPurchases.transaction(TransactionId(text), of: OriginalTransactionId(text))
-    (facts.offerDiscountType, facts.currency, facts.price) = (text, text, 1990)
+    (facts.offerDiscountType, facts.currency, facts.price) = (text, CurrencyCode(text), 1990)
     facts.appAccountToken = AppAccountToken(text)
     return [
       AnsweredPurchases.purchase(facts, renewal: AnsweredPurchases.renewal(of: OriginalTransactionId(text))),
@@ -111,13 +111,14 @@ struct LivePages {
 
   private var attempt: DeliveryAttempt {
     DeliveryAttempt(
-      eventId: EventId(text), endpointId: EndpointId(text), topic: text, number: 1, time: Self.now, status: 500,
+      eventId: EventId(text), endpointId: EndpointId(text), topic: EventTopic(text), number: 1, time: Self.now,
+      status: 500,
       durationMilliseconds: 12, error: text, answer: text, result: .failed)
   }
 
   private var row: EndpointsPage.Row {
     let endpoint = ConsoleEndpoint(
-      publisherId: 7, id: EndpointId(text), url: "https://hook.example/\(text)", name: text, topics: [text],
+      publisherId: 7, id: EndpointId(text), url: "https://hook.example/\(text)", name: text, topics: [EventTopic(text)],
       source: "api", createdAt: Self.now)
     return EndpointsPage.Row(endpoint: endpoint, state: ConsoleEndpoint.State())
   }
@@ -132,7 +133,7 @@ struct LivePages {
 
   private var event: Document {
     let event = Event(
-      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: text, time: Self.now,
+      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: EventTopic(text), time: Self.now,
       body: Array("{\"\(text)\":1}".utf8))
     return EventDetailPage(
       view: view, event: ConsoleEvent(publisherId: 7, id: EventId(text), event: event), endpoints: [row],

@@ -30,8 +30,8 @@ struct NextChargeTests {
       (#"{"renewalPrice":0,"currency":"EUR"}"#, end, 0, "EUR"), (#"{"renewalPrice":9990}"#, end, nil, nil),
       (#"{"renewalPrice":-1,"currency":"EUR"}"#, end, nil, nil), (#"{"currency":"EUR"}"#, end, nil, nil),
       ("{}", end, nil, nil), ("?", end, nil, nil), (nil, end, nil, nil),
-    ] as [(String?, Int64, Int64?, String?)])
-  func `a renewal says when and how much`(payload: String?, at: Int64, price: Int64?, currency: String?) {
+    ] as [(String?, Int64, Int64?, CurrencyCode?)])
+  func `a renewal says when and how much`(payload: String?, at: Int64, price: Int64?, currency: CurrencyCode?) {
     let charge = Self.charge(Self.purchase(), payload)
     #expect(charge?.at == at && charge?.price == price && charge?.currency == currency)
   }
@@ -52,8 +52,8 @@ struct NextChargeTests {
       (9990, "EUR", "9.99 EUR"), (9900, "EUR", "9.90 EUR"), (1234, "KWD", "1.234 KWD"), (500_000, "JPY", "500.00 JPY"),
       (5, "EUR", "0.005 EUR"), (0, "EUR", "0.00 EUR"), (-1, "EUR", ""), (nil, "EUR", ""), (1, nil, ""),
       (.max, "EUR", "9223372036854775.807 EUR"),
-    ] as [(Int64?, String?, String)])
-  func `a price is in thousandths`(price: Int64?, currency: String?, words: String) {
+    ] as [(Int64?, CurrencyCode?, String)])
+  func `a price is in thousandths`(price: Int64?, currency: CurrencyCode?, words: String) {
     #expect(PurchasePage.price(price, currency) == words)
   }
 

@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import Domain
 import HTTP
 import HTTPServer
 import RoleSupport

@@ -1,6 +1,7 @@
 import Configuration
 import Coordination
 import Crypto
+import Domain
 import Formats
 import JSON
 import Ledger

@@ -17,7 +17,7 @@ struct OrderPageTests {
       now: Given.now)
   }
 
-  private static func publisher(_ id: Int64, _ environments: [Environment] = [.production]) throws -> Publisher {
+  private static func publisher(_ id: PublisherId, _ environments: [Environment] = [.production]) throws -> Publisher {
     let app = Publisher.App(
       bundleId: "com.example", appAppleId: nil, issuerId: "i", keyId: "k", privateKey: try .generate(),
       environments: environments)

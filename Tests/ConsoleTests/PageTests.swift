@@ -38,7 +38,7 @@ struct PageTests {
     var facts = AnsweredPurchases.transaction(TransactionId(text), of: OriginalTransactionId(text))
     facts.offerDiscountType = text
     facts.ownershipType = text
-    facts.currency = text
+    facts.currency = CurrencyCode(text)
     facts.price = 1990
     facts.appAccountToken = AppAccountToken(text)
     facts.bundleId = BundleId(text)

@@ -1,5 +1,6 @@
 import Coordination
 import Crypto
+import Domain
 import Testing
 
 @testable import Console

@@ -1,4 +1,5 @@
 import Configuration
+import Domain
 import HTTPServer
 import RoleSupport
 import Testing

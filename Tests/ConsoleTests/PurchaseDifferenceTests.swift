@@ -209,7 +209,9 @@ struct PurchaseDifferenceTests {
     var facts = Given.transaction(TransactionId(evil), of: OriginalTransactionId(evil))
     facts.bundleId = BundleId(evil)
     let purchase = Given.purchase(facts)
-    (facts.signedDate, facts.productId, facts.currency, facts.price) = (Self.now, ProductId(evil), evil, 1)
+    (facts.signedDate, facts.productId, facts.currency, facts.price) = (
+      Self.now, ProductId(evil), CurrencyCode(evil), 1
+    )
     var renewal = Given.renewal(of: OriginalTransactionId(evil))
     (renewal.nextProductId, renewal.signedDate) = (ProductId(evil), Self.now)
     let told = PurchaseReply.told([

@@ -14,7 +14,7 @@ struct SignInTests {
   @Test func `a sign-in is one entry, however many publishers a line has`() throws {
     let one = SignIn.entry("console.signedIn", try Self.person(.only([7])))
     #expect(one.publisherId == 7 && one.operatorName == "ada" && one.subject == "console")
-    let many: [SeenPublishers] = [.all, .only(Set(1...1000))]
+    let many: [SeenPublishers] = [.all, .only(Set((1...1000).map { PublisherId($0) }))]
     for seen in many {
       #expect(SignIn.entry("console.signedIn", try Self.person(seen)).publisherId == 0)
     }

@@ -27,14 +27,14 @@ struct TrafficPageTests {
     _ text: String, number: Int = 1, _ result: DeliveryAttempt.Result = .failed, nextAt: Int64? = nil
   ) -> DeliveryAttempt {
     DeliveryAttempt(
-      eventId: EventId(text), endpointId: EndpointId(text), topic: text, number: number, time: now - 60_000,
+      eventId: EventId(text), endpointId: EndpointId(text), topic: EventTopic(text), number: number, time: now - 60_000,
       status: 500, durationMilliseconds: 12, error: text, answer: text, result: result, nextAt: nextAt)
   }
 
   private static func endpoint(_ text: String, source: String = "api") -> ConsoleEndpoint {
     ConsoleEndpoint(
       publisherId: 7, id: EndpointId(text), url: "https://user:\(text)@hook.example/\(text)?k=\(text)", name: text,
-      topics: [text], source: source, createdAt: now)
+      topics: [EventTopic(text)], source: source, createdAt: now)
   }
 
   private static func endpointPage(
@@ -51,7 +51,7 @@ struct TrafficPageTests {
     _ text: String, _ view: ConsoleView, _ state: ConsoleEndpoint.State = ConsoleEndpoint.State()
   ) -> EventDetailPage {
     let event = Event(
-      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: text, time: now,
+      id: EventId(text), publisherId: 7, customerId: CustomerId(text), topic: EventTopic(text), time: now,
       body: Array("{\"\(text)\":1}".utf8))
     return EventDetailPage(
       view: view,
@@ -254,7 +254,7 @@ struct TrafficPageTests {
   }
 
   @Test func `endpoints of files and of the API come in one order`() {
-    func one(_ publisher: Int64, _ id: EndpointId, _ source: String) -> ConsoleEndpoint {
+    func one(_ publisher: PublisherId, _ id: EndpointId, _ source: String) -> ConsoleEndpoint {
       ConsoleEndpoint(publisherId: publisher, id: id, url: "", source: source)
     }
     let files = [one(1, "c", "configuration"), one(1, "a", "configuration"), one(2, "a", "configuration")]

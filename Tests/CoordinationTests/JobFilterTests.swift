@@ -6,8 +6,8 @@ import Testing
 /// Which jobs a person means who names a cause, a publisher, an app or an age.
 struct JobFilterTests {
   private func open(
-    _ status: Synchronization.Status = .retrying, _ cause: RetryCause? = .appleError, place: String? = nil,
-    publisher: Int64 = 1, registeredAt: Int64 = 0
+    _ status: Synchronization.Status = .retrying, _ cause: RetryCause? = .appleError, place: PlaceName? = nil,
+    publisher: PublisherId = 1, registeredAt: Int64 = 0
   ) -> OpenJob {
     OpenJob(
       job: Job(

@@ -1,3 +1,4 @@
+import Domain
 import Testing
 
 @testable import Coordination
@@ -15,7 +16,7 @@ struct LineAllowancesTests {
   }
 
   @Test func `very many publishers leave out the ones that may have most`() {
-    let publishers = (1...1000).map { (Int64($0), LineAllowances.Left(all: $0, bulk: 0)) }
+    let publishers = (1...1000).map { (PublisherId(Int64($0)), LineAllowances.Left(all: $0, bulk: 0)) }
     let named = LineAllowances(
       all: 2000, bulk: 0, others: .init(all: 2000, bulk: 0), publishers: Dictionary(uniqueKeysWithValues: publishers)
     ).arguments

@@ -4,7 +4,7 @@ import Testing
 
 /// How a command counts jobs before it changes them.
 struct MeantJobsTests {
-  private func name(_ id: SynchronizationId, publisher: Int64 = 1, lane: JobLane = .usual) -> OpenJob.Name {
+  private func name(_ id: SynchronizationId, publisher: PublisherId = 1, lane: JobLane = .usual) -> OpenJob.Name {
     OpenJob.Name(lane: lane, publisherId: publisher, synchronizationId: id)
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The ids and the bodies of events.
 struct EventTests {
-  private func job(_ publisher: Int64, _ id: SynchronizationId) -> Job {
+  private func job(_ publisher: PublisherId, _ id: SynchronizationId) -> Job {
     Job(synchronizationId: id, publisherId: publisher, customerId: "c", transactionId: "1", registeredAt: 0)
   }
 

@@ -95,8 +95,8 @@ struct JobTests {
 
   @Test func jsonRoundTrip() throws {
     let full = Job(
-      synchronizationId: "a|\"\\/\u{1}é", publisherId: .max, customerId: "1", transactionId: "1",
-      signedPurchase: PurchaseKey(publisherId: .max, environment: "Sandbox", originalTransactionId: "2"),
+      synchronizationId: "a|\"\\/\u{1}é", publisherId: PublisherId(.max), customerId: "1", transactionId: "1",
+      signedPurchase: PurchaseKey(publisherId: PublisherId(.max), environment: "Sandbox", originalTransactionId: "2"),
       isByCustomer: true, tokenName: "shop", ipAddress: "192.0.2.1", registeredAt: 0, traceparent: "00-x")
     for job in [full, full.withoutAddress, job()] {
       #expect(try Job(JSONText(job.encoded), doors: DoorCatalog()) == job)
@@ -164,7 +164,8 @@ struct PurchaseEventTests {
 
   @Test func `the id is a hash of the synchronization's whole key`() {
     func id(
-      _ publisher: Int64, _ synchronization: SynchronizationId, _ transaction: TransactionId, _ customer: CustomerId
+      _ publisher: PublisherId, _ synchronization: SynchronizationId, _ transaction: TransactionId,
+      _ customer: CustomerId
     ) -> EventId {
       Event.id(
         of: Job(

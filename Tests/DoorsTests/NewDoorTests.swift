@@ -22,7 +22,7 @@ struct NewDoorTests {
   private static let doors = DoorRegistry.all + [Toy()]
   private static let catalog = DoorCatalog(doors)
 
-  private static func publisher(_ id: Int64 = 7, _ door: ToyDoor? = ToyDoor()) -> Publisher {
+  private static func publisher(_ id: PublisherId = 7, _ door: ToyDoor? = ToyDoor()) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
       doors: OpenDoors(door.map { [$0] } ?? []), webhooks: [])

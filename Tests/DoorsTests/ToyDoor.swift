@@ -9,7 +9,7 @@ import JSON
 
 /// A vendor's contract as docs/internals/a-new-door.md tells to add one, with every part that a door can have.
 struct Toy: GatewayDoor {
-  static let topic = "toy.changed"
+  static let topic: EventTopic = "toy.changed"
 
   let id = Door.toy
   let topics = [Toy.topic]
@@ -18,7 +18,7 @@ struct Toy: GatewayDoor {
   let recordedBodies: (any RecordedBodyReader)? = ToyBodies()
   let wait: DoorWait? = DoorWait("toyWaitSeconds", 3, "How long the toy door waits for results.")
   let credentials = [
-    UniqueCredential("shop") { publisher in publisher.doors.open(ToyDoor.self).map { [$0.shop.exact] } ?? [] }
+    UniqueCredential("shop") { publisher in publisher.doors.open(ToyDoor.self).map { [ExactText($0.shop)] } ?? [] }
   ]
 
   func read(_ reader: DoorReader) -> (any OpenDoor)? {

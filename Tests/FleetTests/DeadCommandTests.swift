@@ -40,9 +40,9 @@ struct DeadCommandTests {
       #expect(listed.last == #"{"kind":"deliveries","looked":1,"matching":1}"#)
       let line: JSONValue = try JSONText(Array(listed[0].utf8)).decoded()
       #expect(line.text("id") == event.id && line.text("endpointId") == "main" && line.text("buriedAt") != nil)
-      #expect(line.number("attempt") == 4 && line.number("publisherId") == RunningFleet.publisher)
+      #expect(line.number("attempt") == 4 && line.number("publisherId") == RunningFleet.publisher.number)
       let shown = try await lines(fleet, ["show", "--kind", "deliveries", "--id", event.id])[0]
-      let hash = CustomerDigest.short(of: "7", of: RunningFleet.publisher)
+      let hash = CustomerDigest.short(of: "7", of: RunningFleet.publisher.number)
       #expect(shown.contains(#""customerId":"\#(hash)""#) && !shown.contains(#""customerId":"7""#), "\(shown)")
       let plain = try await lines(fleet, ["show", "--kind", "deliveries", "--id", event.id, "--plain"])[0]
       #expect(plain.contains(#""customerId":"7""#), "\(plain)")

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import FoundationEssentials
@@ -16,7 +17,7 @@ struct EventPullTests {
     struct Event: Decodable {
       struct Envelope: Decodable {
         struct Data: Decodable { let synchronizationId: String? }
-        let broadcasterId: Int64
+        let broadcasterId: PublisherId
         let topic: String
         let data: Data
       }
@@ -31,13 +32,15 @@ struct EventPullTests {
   }
 
   private func answer(
-    _ fleet: RunningFleet, _ query: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ fleet: RunningFleet, _ query: String, publisher: PublisherId = RunningFleet.publisher,
+    gateway: String = "gateway-1"
   ) async throws -> HTTPClientResponse {
     try await fleet.send("GET", fleet.url("/events\(query)", gateway: gateway), fleet.headers(publisher))
   }
 
   private func read(
-    _ fleet: RunningFleet, _ query: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ fleet: RunningFleet, _ query: String, publisher: PublisherId = RunningFleet.publisher,
+    gateway: String = "gateway-1"
   ) async throws -> Answer {
     let answer = try await answer(fleet, query, publisher: publisher, gateway: gateway)
     #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -34,14 +35,14 @@ struct ExportFleetTests {
   }
 
   private func export(
-    _ fleet: RunningFleet, after cursor: String? = nil, method: String = "GET", of publisher: Int64
+    _ fleet: RunningFleet, after cursor: String? = nil, method: String = "GET", of publisher: PublisherId
   ) async throws -> HTTPClientResponse {
     let query = cursor.map { "?after=\(PercentCoding.encoded($0))" } ?? ""
     return try await fleet.send(
       method, fleet.url("/export\(query)"), fleet.headers(publisher), timeout: .seconds(600), atMost: 64 << 20)
   }
 
-  private func ask(_ fleet: RunningFleet, of publisher: Int64 = RunningFleet.publisher) async throws -> Stranger {
+  private func ask(_ fleet: RunningFleet, of publisher: PublisherId = RunningFleet.publisher) async throws -> Stranger {
     let port = try #require(fleet.url("").split(separator: ":").last.flatMap { Int($0) })
     let client = try Stranger(to: port)
     client.send("GET /export HTTP/1.1\r\nHost: a\r\nX-Publisher-Token: \(RunningFleet.token(of: publisher))\r\n\r\n")

@@ -44,10 +44,10 @@ struct FairnessTests {
   private func allow(_ fleet: RunningFleet) async throws {
     try await redis { redis in
       for endpoint in Self.endpoints {
-        _ = try await redis.send(["HDEL", "\(fleet.prefix):budgets", "pause:\(Self.place.name)|\(endpoint)"])
+        _ = try await redis.send(["HDEL", "\(fleet.prefix):budgets", "pause:\(Self.place.name.text)|\(endpoint)"])
       }
-      _ = try await redis.send(["ZADD", "\(fleet.prefix):lines", "XX", "0", Self.place.name])
-      _ = try await redis.send(["ZADD", "\(fleet.prefix):lines:bulk", "XX", "0", "\(Self.place.name)||bulk"])
+      _ = try await redis.send(["ZADD", "\(fleet.prefix):lines", "XX", "0", Self.place.name.text])
+      _ = try await redis.send(["ZADD", "\(fleet.prefix):lines:bulk", "XX", "0", "\(Self.place.name.text)||bulk"])
     }
   }
 
@@ -77,7 +77,7 @@ struct FairnessTests {
       let other = "1000000000900"
       let answer = try await fleet.register(other, customer: 8, publisher: RunningFleet.openPublisher, id: "b")
       #expect(answer.status == 202)
-      try await inLine(fleet, Self.place.name, 41)
+      try await inLine(fleet, Self.place.name.text, 41)
       try await allow(fleet)
       let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
@@ -105,10 +105,10 @@ struct FairnessTests {
       for transaction in many {
         #expect(try await fleet.register(transaction, id: "a\(transaction)", priority: "u=7").status == 202)
       }
-      try await inLine(fleet, "\(Self.place.name)||bulk", 20)
+      try await inLine(fleet, "\(Self.place.name.text)||bulk", 20)
       let other = "1000000000900"
       #expect(try await fleet.register(other, id: "b").status == 202)
-      try await inLine(fleet, Self.place.name, 1)
+      try await inLine(fleet, Self.place.name.text, 1)
       try await allow(fleet)
       let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["b"]))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
@@ -128,10 +128,10 @@ struct FairnessTests {
       for transaction in many {
         #expect(try await fleet.register(transaction, id: "a\(transaction)", priority: "u=7").status == 202)
       }
-      try await inLine(fleet, "\(Self.place.name)||bulk", 20)
+      try await inLine(fleet, "\(Self.place.name.text)||bulk", 20)
       #expect(try await fleet.register(many[19], id: "again", priority: "u=7").status == 409)
       #expect(try await fleet.register(many[19], id: "person").status == 202)
-      try await inLine(fleet, Self.place.name, 1)
+      try await inLine(fleet, Self.place.name.text, 1)
       try await allow(fleet)
       let events = try await fleet.finished(Set(many.map { "a\($0)" } + ["person"]))
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
@@ -153,7 +153,7 @@ struct FairnessTests {
       }
       try await eventually("the calls hang") { calls.order.count == 4 }
       // All others of the publisher are in the line, and none at the broker.
-      try await inLine(fleet, Self.place.name, 16)
+      try await inLine(fleet, Self.place.name.text, 16)
       fleet.simulator.weather = .fair
       let other = "1000000000900"
       #expect(try await fleet.register(other, id: "b").status == 202)

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import FoundationEssentials
@@ -20,7 +21,7 @@ struct GrantFleetTests {
   }
 
   private func entitlement(
-    _ fleet: RunningFleet, of customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher,
+    _ fleet: RunningFleet, of customer: Int64 = 7, publisher: PublisherId = RunningFleet.publisher,
     gateway: String = "gateway-1"
   ) async throws -> Entitlement {
     let answer = try await fleet.send(

@@ -254,7 +254,7 @@ struct IapticClient {
       var value: JSONValue? = body
       for name in path {
         switch value {
-        case .object(let members): value = members[name.exact]
+        case .object(let members): value = members[name]
         case .array(let elements): value = Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
         default: return nil
         }

@@ -51,7 +51,7 @@ struct LifeTruthTests {
       }
       try await fleet.ready("worker-1")
       let results = try await fleet.finished(Set(registered.keys))
-      let owned = results.filter { $0.result.exact == "PURCHASE_SYNCHRONIZED".exact }
+      let owned = results.filter { $0.result.isExactly("PURCHASE_SYNCHRONIZED") }
       #expect(owned.count >= 5, "\(results.map(\.result))")
       for life in try await fleet.lives() { try await fleet.act("disable-renewal", on: life.originalTransactionId) }
       var comparison = LifeComparison(fleet, lives)

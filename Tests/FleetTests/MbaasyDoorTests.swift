@@ -297,7 +297,7 @@ private struct MbaasyApp {
 extension JSONValue {
   /// A member of an object.
   fileprivate func member(_ name: String) -> JSONValue? {
-    if case .object(let members) = self { members[name.exact] } else { nil }
+    if case .object(let members) = self { members[name] } else { nil }
   }
 
   /// The names of an object's members.

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import FoundationEssentials
@@ -15,14 +16,14 @@ struct PlayFabClient {
   var other: Int64 = 8
 
   /// Publishers beside the configured one, each with one difference.
-  nonisolated static let closed: Int64 = 1004
-  nonisolated static let withoutApps: Int64 = 1005
+  nonisolated static let closed: PublisherId = 1004
+  nonisolated static let withoutApps: PublisherId = 1005
   /// Accepts only production, and sells only what the simulator does not have.
-  nonisolated static let production: Int64 = 1006
-  nonisolated static let withoutSandbox: Int64 = 1007
-  nonisolated static let withProof: Int64 = 1008
+  nonisolated static let production: PublisherId = 1006
+  nonisolated static let withoutSandbox: PublisherId = 1007
+  nonisolated static let withProof: PublisherId = 1008
   /// Its catalog has no prices.
-  nonisolated static let withoutPrices: Int64 = 1009
+  nonisolated static let withoutPrices: PublisherId = 1009
 
   /// Runs a fleet with the customers 7 and 8.
   static func with(
@@ -55,7 +56,7 @@ struct PlayFabClient {
   // MARK: Requests
 
   func restore(
-    _ receipt: String, version: String? = nil, customer: Int64? = nil, publisher: Int64 = RunningFleet.publisher
+    _ receipt: String, version: String? = nil, customer: Int64? = nil, publisher: PublisherId = RunningFleet.publisher
   ) async throws -> Answer {
     let more = version.map { #","CatalogVersion":"\#($0)""# } ?? ""
     return try await send(
@@ -65,7 +66,7 @@ struct PlayFabClient {
 
   func validate(
     receipt: String? = nil, jws: String? = nil, price: Int, _ currency: String? = nil, customer: Int64? = nil,
-    publisher: Int64 = RunningFleet.publisher
+    publisher: PublisherId = RunningFleet.publisher
   ) async throws -> Answer {
     let evidence = receipt.map { #""ReceiptData":"\#($0)""# } ?? #""JwsReceiptData":"\#(jws ?? "")""#
     let more = currency.map { #","CurrencyCode":"\#($0)""# } ?? ""

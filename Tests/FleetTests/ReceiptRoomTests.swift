@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -14,7 +15,7 @@ import Testing
   .timeLimit(.minutes(60)))
 @LoopActor
 struct ReceiptRoomTests {
-  private static let other: Int64 = 1003
+  private static let other: PublisherId = 1003
   private static let otherKey = "the-key-of-another-app"
 
   /// Opens iaptic's door for another publisher.

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import FoundationEssentials
@@ -12,7 +13,7 @@ import Testing
 )
 @LoopActor
 struct ReloadTests {
-  private static func publisher(_ id: Int64, _ customers: String) -> [String: String] {
+  private static func publisher(_ id: PublisherId, _ customers: String) -> [String: String] {
     ["\(id).json": RunningFleet.publisherText(id, "\"customers\": \"\(customers)\"")]
   }
 
@@ -23,7 +24,7 @@ struct ReloadTests {
     try mount.put(1, Self.publisher(1004, "open"))
     let overrides = ["COUNTERSIGN_PUBLISHERS_FOLDER": folder, "COUNTERSIGN_RELOAD_SECONDS": "0.2"]
     try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { fleet in
-      func answer(_ id: Int64) async throws -> Int {
+      func answer(_ id: PublisherId) async throws -> Int {
         try await fleet.send("GET", fleet.url("/customers/7"), [("X-Publisher-Token", "token-\(id)")]).status
       }
       func kept(_ role: String) async throws -> Double {
@@ -48,7 +49,7 @@ struct ReloadTests {
         try await eventually("\(role) tells it") { try await kept(role) == 2 }
         #expect(try await fleet.metric(role, "countersign_configuration_current") == 1)
       }
-      for id in [1004, 1005, 1006] { #expect(try await answer(Int64(id)) == 404) }
+      for id: PublisherId in [1004, 1005, 1006] { #expect(try await answer(id) == 404) }
       #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
       #expect(fleet.log("gateway-1").contains("1005.json: the file cannot be read"))
 

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -9,7 +10,7 @@ extension RunningFleet {
   /// Gives a customer a grant; returns what the gateway answered.
   func give(
     _ members: String = #""offerId":"S1""#, to customer: Int64 = 7, for time: Duration = .seconds(3600),
-    publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> (status: Int, grant: KnownGrant?, text: String) {
     let end = Int64(Date().timeIntervalSince1970 * 1000) + Int64(time / .milliseconds(1))
     let answer = try await send(
@@ -23,7 +24,7 @@ extension RunningFleet {
 
   /// Withdraws a grant.
   func withdraw(
-    _ id: String, of customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ id: String, of customer: Int64 = 7, publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> KnownGrant {
     let answer = try await send(
       "POST", url("/customers/\(customer)/grants/\(id)/withdraw", gateway: gateway),
@@ -32,7 +33,7 @@ extension RunningFleet {
     return try JSONDecoder().decode(KnownGrant.self, from: Data(answer.body))
   }
 
-  static func publisherHeaders(_ publisher: Int64) -> [(name: String, value: String)] {
+  static func publisherHeaders(_ publisher: PublisherId) -> [(name: String, value: String)] {
     [("X-Publisher-Token", token(of: publisher)), ("Content-Type", "application/json")]
   }
 

@@ -1,4 +1,5 @@
 import AMQP
+import Domain
 import EventLoop
 import Fleets
 import JSON

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -17,7 +18,7 @@ import Testing
   .timeLimit(.minutes(60)))
 @LoopActor
 struct TokenTests {
-  private nonisolated static let publisher: Int64 = 1009
+  private nonisolated static let publisher: PublisherId = 1009
   private nonisolated static let scopes = [
     "register", "read", "endpoints", "admin", "grants", "sandbox-access", "export", "import",
   ]
@@ -168,7 +169,7 @@ struct TokenTests {
   ///
   /// - Parameter set: further members of `jwks`.
   private static func writeKeys(
-    _ fleet: RunningFleet, _ id: Int64, _ url: String, _ set: String = ""
+    _ fleet: RunningFleet, _ id: PublisherId, _ url: String, _ set: String = ""
   ) throws {
     try fleet.writePublisher(
       id,

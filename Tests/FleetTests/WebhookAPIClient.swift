@@ -23,7 +23,7 @@ struct WebhookAPIClient {
       for name in path {
         switch value {
         case .object(let members):
-          guard let member = members[name.exact] else { return nil }
+          guard let member = members[name] else { return nil }
           value = member
         case .array(let elements):
           guard let index = Int(name), elements.indices.contains(index) else { return nil }
@@ -69,11 +69,11 @@ struct WebhookAPIClient {
 extension JSONValue {
   /// A member's text.
   func text(_ name: String) -> String? {
-    if case .object(let members) = self, case .string(let text) = members[name.exact] { text } else { nil }
+    if case .object(let members) = self, case .string(let text) = members[name] { text } else { nil }
   }
 
   /// A member's number.
   func number(_ name: String) -> Int64? {
-    if case .object(let members) = self, case .integer(let number) = members[name.exact] { number } else { nil }
+    if case .object(let members) = self, case .integer(let number) = members[name] { number } else { nil }
   }
 }

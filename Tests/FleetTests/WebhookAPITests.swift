@@ -185,7 +185,7 @@ struct WebhookAPITests {
       for (method, body) in [("GET", nil), ("PUT", "[]")] as [(String, String?)] {
         let refused = try await api.send(method, "webhook_subscriptions/\(topic)", body)
         #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
-        let known = DoorRegistry.catalog.topics.joined(separator: " or ")
+        let known = DoorRegistry.catalog.topics.map(\.text).joined(separator: " or ")
         #expect(
           refused.text("detail")
             == "topic: \"\(topic.replacing("%20", with: " "))\" is not known; expected \(known)\(nearest)")

@@ -1,4 +1,5 @@
 import AMQP
+import Domain
 import EventLoop
 import Fleets
 import Messaging
@@ -13,7 +14,7 @@ import Testing
   .timeLimit(.minutes(60)))
 @LoopActor
 struct WebhookBurstTests: WebhookSuite {
-  private static let quiet: Int64 = 1777
+  private static let quiet: PublisherId = 1777
 
   @Test func `a quiet publisher's webhook waits for no burst, and nothing of the burst is lost`() async throws {
     // A notifier with few places: what it has in hand must not decide.
@@ -24,7 +25,7 @@ struct WebhookBurstTests: WebhookSuite {
         #""webhooks": [{"id": "quiet", "url": "\#(parts.receiver.url("quiet"))", "secretFile": "../webhook.secret"}]"#)
       // The time stands still: all of it comes in one moment.
       let queues = DeliveryQueues(fleet.topology, clock: { .zero })
-      @LoopActor func publish(_ ids: [String], of publisher: Int64) async throws {
+      @LoopActor func publish(_ ids: [String], of publisher: PublisherId) async throws {
         var messages = try await fleet.commit(ids, of: publisher)
         for index in messages.indices { messages[index].routingKey = queues.next(of: publisher) }
         try await fleet.send(messages)

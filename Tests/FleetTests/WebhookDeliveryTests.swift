@@ -163,7 +163,7 @@ struct WebhookDeliveryTests: WebhookSuite {
       "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": Array(repeating: "1", count: 30).joined(separator: ",")
     ]
     try await with(overrides: schedule) { (parts) async throws in
-      let publisher: Int64 = 1099
+      let publisher: PublisherId = 1099
       let fleet = parts.fleet
       try await fleet.send([
         AMQPMessage(

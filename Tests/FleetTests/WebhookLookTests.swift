@@ -18,7 +18,7 @@ struct WebhookLookTests {
     try await WebhookReceiver.with { receiver async throws in
       try await RunningFleet.with(["gateway-1", "notifier-1"]) { fleet async throws in
         let api = WebhookAPIClient(fleet: fleet)
-        let topic = "entitlementsChanged"
+        let topic: EventTopic = "entitlementsChanged"
         let path = "webhook_subscriptions/\(topic)"
         func put(_ name: String) async throws {
           #expect(try await api.send("PUT", path, "[{\"url\":\"\(receiver.url(name))\"}]").status == 200)
@@ -54,7 +54,7 @@ struct WebhookLookTests {
 
   @Test func `an endpoint that the worker's file lacks gets the event, again after a failure`() async throws {
     try await WebhookReceiver.with { receiver async throws in
-      let publisher: Int64 = 1099
+      let publisher: PublisherId = 1099
       receiver.answers["a"] = { $0 == 1 ? .text(500, "") : .text(200, "") }
       let prepare: @LoopActor (RunningFleet) throws -> Void = { fleet in
         try fleet.writePublisher(

@@ -89,7 +89,7 @@ final class WebhookReceiver {
 
 extension RunningFleet {
   /// Writes events of the first publisher to the ledger and publishes them, as a worker does.
-  func publish(_ ids: [String], topic: String = "inappPurchaseSyncResult") async throws {
+  func publish(_ ids: [String], topic: EventTopic = "inappPurchaseSyncResult") async throws {
     try await send(try await commit(ids, topic: topic))
   }
 
@@ -98,7 +98,7 @@ extension RunningFleet {
   /// - Parameter isConfigured: whether the worker knows the endpoints of the publisher's file.
   /// - Returns: the messages that publish them.
   func commit(
-    _ ids: [String], topic: String = "inappPurchaseSyncResult", of publisher: Int64 = RunningFleet.publisher,
+    _ ids: [String], topic: EventTopic = "inappPurchaseSyncResult", of publisher: PublisherId = RunningFleet.publisher,
     isConfigured: Bool = true
   ) async throws -> [AMQPMessage] {
     let events = ids.map { id in

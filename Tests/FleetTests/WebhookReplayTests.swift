@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -122,7 +123,7 @@ struct WebhookReplayTests {
       let (request, event) = try await tested()
       #expect(signatures(request) == [expected(request, first)])
       let body: JSONValue = try JSONText(request.request.body).decoded()
-      #expect(body.text("topic") == "test" && body.number("broadcasterId") == RunningFleet.publisher)
+      #expect(body.text("topic") == "test" && body.number("broadcasterId") == RunningFleet.publisher.number)
 
       let rotated = try await api.send("POST", "webhook_endpoints/\(id)/rotate_secret", #"{"overlapSeconds":600}"#)
       let second = try #require(rotated.text("secret"))

@@ -14,7 +14,7 @@ struct AuthenticatorTests {
   private typealias Key = Publisher.CustomerTokenPolicy.Key
 
   private static func publisher(
-    _ id: Int64, tokens: [String] = [], key: Key? = nil, claim: String = "customerId"
+    _ id: PublisherId, tokens: [String] = [], key: Key? = nil, claim: String = "customerId"
   ) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: tokens.map { SHA256.hash(Array($0.utf8)) },
@@ -114,7 +114,7 @@ struct AuthenticatorTests {
 
   @Test func publisherToken() throws {
     let publishers = [Self.publisher(7, tokens: ["one", "two"]), Self.publisher(8, tokens: ["three"])]
-    for (token, id) in [("one", Int64(7)), ("two", 7), ("three", 8)] {
+    for (token, id) in [("one", PublisherId(7)), ("two", 7), ("three", 8)] {
       let caller = try caller([("x-publisher-token", token)], publishers)
       #expect(caller.publisher.id == id)
       #expect(caller.customerId == nil)

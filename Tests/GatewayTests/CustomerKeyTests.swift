@@ -21,7 +21,8 @@ struct CustomerKeyTests {
   }
 
   private func customer(
-    _ token: String, _ policy: Policy, _ keySets: [Int64: KeySetCache] = [:], asks: (Int64) -> Bool = { _ in false }
+    _ token: String, _ policy: Policy, _ keySets: [PublisherId: KeySetCache] = [:],
+    asks: (PublisherId) -> Bool = { _ in false }
   ) -> Result<Caller, Problem> {
     withoutActuallyEscaping(asks) { asks in
       let authenticator = Authenticator(
@@ -36,7 +37,7 @@ struct CustomerKeyTests {
     if case .failure(let problem) = customer(token, policy) { problem.detail } else { nil }
   }
 
-  private static func named(_ keys: [(String?, [UInt8])]) -> Policy {
+  private static func named(_ keys: [(KeyId?, [UInt8])]) -> Policy {
     Policy(keys: keys.map { CustomerTokenKey(id: $0.0, .hs256($0.1)) }, customerClaim: "customerId")
   }
 
@@ -159,9 +160,9 @@ struct CustomerKeyTests {
   }
 
   @Test func `without any fetch the answer is 503, and a key of the file still counts`() {
-    var asked: [Int64] = []
+    var asked: [PublisherId] = []
     let policy = Self.set([CustomerTokenKey(id: "a", .hs256(TestToken.secret))])
-    for sets: [Int64: KeySetCache] in [[:], [7: KeySetCache(at: .now)]] {
+    for sets: [PublisherId: KeySetCache] in [[:], [7: KeySetCache(at: .now)]] {
       let answer = customer(Self.hs256(kid: "b"), policy, sets) { id in
         asked.append(id)
         return false
@@ -175,7 +176,7 @@ struct CustomerKeyTests {
   }
 
   @Test func `an unknown kid asks for a fetch, and is refused unless one runs`() {
-    let sets = [Int64(7): Self.fetched([CustomerTokenKey(id: "a", .hs256(TestToken.secret))])]
+    let sets = [PublisherId(7): Self.fetched([CustomerTokenKey(id: "a", .hs256(TestToken.secret))])]
     var asked = 0
     func status(_ token: String, runs: Bool) -> Int? {
       let answer = customer(token, Self.set(), sets) { _ in
@@ -196,7 +197,7 @@ struct CustomerKeyTests {
   // MARK: Claims
 
   private static func ruled(
-    issuer: String? = nil, audiences: [String] = [], maxLifetime: Int64? = nil,
+    issuer: TokenIssuer? = nil, audiences: [TokenAudience] = [], maxLifetime: Int64? = nil,
     leeway: Int64 = Policy.defaultLeeway
   ) -> Policy {
     Policy(
@@ -256,7 +257,7 @@ struct CustomerKeyTests {
 
   // MARK: Which publisher
 
-  private func found(_ claims: String, _ publishers: [Publisher]) -> Int64? {
+  private func found(_ claims: String, _ publishers: [Publisher]) -> PublisherId? {
     let authenticator = Authenticator(publishers: Publishers(publishers), now: Self.now)
     return try? authenticator.customer(Self.hs256(claims)).publisher.id
   }

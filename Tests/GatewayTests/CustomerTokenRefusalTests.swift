@@ -11,7 +11,7 @@ struct CustomerTokenRefusalTests {
   private typealias Policy = Publisher.CustomerTokenPolicy
   private static let now: Int64 = 1_700_000_000
 
-  private static func policy(_ keys: [(String?, CustomerTokenKey.Key)]) -> Policy {
+  private static func policy(_ keys: [(KeyId?, CustomerTokenKey.Key)]) -> Policy {
     Policy(keys: keys.map { CustomerTokenKey(id: $0.0, $0.1) }, customerClaim: "customerId")
   }
 

@@ -28,10 +28,10 @@ struct KeySetFetchTests {
 
   @Test func answers() throws {
     let set = Array(TestKeys.set([TestKeys.jwk(try P256PrivateKey.generate().publicKey, id: "a")]).utf8)
-    #expect(outcome(HTTPClientResponse(status: 200, body: set)) == #"["a"] nil"#)
+    #expect(outcome(HTTPClientResponse(status: 200, body: set)) == "[a] nil")
     // The type does not count: providers send several.
     let headers = [(name: "content-type", value: "text/plain"), (name: "cache-control", value: "max-age=900")]
-    #expect(outcome(HTTPClientResponse(status: 200, headers: headers, body: set)) == #"["a"] 900.0 seconds"#)
+    #expect(outcome(HTTPClientResponse(status: 200, headers: headers, body: set)) == "[a] 900.0 seconds")
     for status in [204, 301, 302, 304, 404, 500, 503] {
       #expect(outcome(HTTPClientResponse(status: status, body: set)) == "status: HTTP \(status)")
     }

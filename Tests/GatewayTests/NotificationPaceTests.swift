@@ -1,3 +1,4 @@
+import Domain
 import HTTPServer
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// How many notifications an address may post.
 struct NotificationPaceTests {
-  private func source(_ address: String?, _ publisher: Int64? = nil) -> NotificationPace.Source {
+  private func source(_ address: String?, _ publisher: PublisherId? = nil) -> NotificationPace.Source {
     .init(address: AddressGroup(address), publisher: publisher)
   }
 
@@ -54,8 +55,8 @@ struct NotificationPaceTests {
   @Test func `the paths of many publishers are no way around the pace`() {
     var pace = NotificationPace(refusedPerSecond: 10)
     var posts = 0
-    while posts < 100_000, pace.refusal(of: source("192.0.2.1", Int64(posts % 1000)), now: .zero) == nil {
-      pace.noteRefused(source("192.0.2.1", Int64(posts % 1000)), bytes: 100, now: .zero)
+    while posts < 100_000, pace.refusal(of: source("192.0.2.1", PublisherId(Int64(posts % 1000))), now: .zero) == nil {
+      pace.noteRefused(source("192.0.2.1", PublisherId(Int64(posts % 1000))), bytes: 100, now: .zero)
       posts += 1
     }
     // Twenty times what one path admits, and the one that is read all the same.
@@ -103,12 +104,12 @@ struct NotificationPaceTests {
   }
 
   /// A hoster gives 48 bits to one customer: 65,536 networks of 64 bits.
-  private func network(_ number: Int, _ publisher: Int64? = nil) -> NotificationPace.Source {
+  private func network(_ number: Int, _ publisher: PublisherId? = nil) -> NotificationPace.Source {
     source("2001:db8:1:\(String(number, radix: 16))::1", publisher)
   }
 
-  @Test(arguments: [nil, 1001] as [Int64?])
-  func `a network of 48 bits posts twice as much as one of 64`(_ publisher: Int64?) {
+  @Test(arguments: [nil, 1001] as [PublisherId?])
+  func `a network of 48 bits posts twice as much as one of 64`(_ publisher: PublisherId?) {
     var pace = NotificationPace(refusedPerSecond: 10)
     var read = 0
     for round in 0..<10 {

@@ -10,7 +10,7 @@ enum TestToken {
   /// Of customer 42 of publisher 7.
   static let claims = #"{"publisherId":7,"customerId":42,"exp":1700000060}"#
 
-  static func publisher(_ policy: Publisher.CustomerTokenPolicy?, _ id: Int64 = 7) -> Publisher {
+  static func publisher(_ policy: Publisher.CustomerTokenPolicy?, _ id: PublisherId = 7) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: [], customerTokens: policy, apps: [], offers: OfferCatalog([]),
       webhooks: [])

@@ -12,7 +12,7 @@ struct CommitTurnsTests {
   private func next(_ turns: inout CommitTurns<String>) -> CommitTurns<String>.Batch? { turns.next(at: .zero) }
 
   private func append(
-    _ names: [String], of publisher: Int64 = 1, _ isBackground: Bool, to turns: inout CommitTurns<String>
+    _ names: [String], of publisher: PublisherId = 1, _ isBackground: Bool, to turns: inout CommitTurns<String>
   ) {
     for name in names {
       turns.append(name, of: publisher, for: nil, isBackground: isBackground, at: .zero)
@@ -80,7 +80,7 @@ struct CommitTurnsTests {
 
   @Test func `publishers with crowded customers take turns, and leave the last connection to the others`() throws {
     var turns = turns(connections: 2)
-    func append(_ names: [String], of publisher: Int64, for customer: CustomerId) {
+    func append(_ names: [String], of publisher: PublisherId, for customer: CustomerId) {
       for name in names {
         turns.append(
           name, of: publisher, for: CustomerKey(publisherId: publisher, id: customer), isBackground: false, at: .zero)

@@ -8,7 +8,7 @@ import Testing
 struct DeliveryBatchTests {
   private func change(
     _ event: EventId = "e", at endpoint: EndpointId = "a", among all: [EndpointId]? = nil, revision: Int64? = 7,
-    round: String = "", _ kind: DeliveryChange.Kind
+    round: DeliveryRound = .first, _ kind: DeliveryChange.Kind
   ) throws -> DeliveryChange {
     let body = Array(#"{"broadcasterId":1,"topic":"t"}"#.utf8)
     let delivery = try Delivery(eventId: event, endpointId: nil, round: round, headers: [:], body: body)

@@ -1,3 +1,4 @@
+import Domain
 import JSON
 import Testing
 
@@ -13,7 +14,7 @@ struct ExportedSoFarTests {
     ExportLine.thing(ExportPosition(kind, key)) { $0.member("more", "}\"") }
   }
 
-  private func read(_ lines: [UInt8]..., publisher: Int64 = 7) throws -> ExportedSoFar {
+  private func read(_ lines: [UInt8]..., publisher: PublisherId = 7) throws -> ExportedSoFar {
     var soFar = ExportedSoFar(publisher: publisher)
     for line in lines { try soFar.take(line) }
     try soFar.finish()

@@ -7,7 +7,7 @@ import Testing
 /// The statements that follow from the description of a table.
 struct TableTests {
   private struct Thing {
-    var publisherId: Int64 = 1
+    var publisherId: PublisherId = 1
     var id = "a"
     var count: Int32?
     var seenAt: Int64 = 0
@@ -15,7 +15,7 @@ struct TableTests {
   }
 
   private static let table = Table<Thing>("things", key: ["publisher_id", "id"]) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "thingId")
     columns.optional("count", .integer, { $0.count }, { $0.count = $1 }, merge: .first, export: "amount")
     columns.required("seen_at", .timestamptz, { $0.seenAt }, { $0.seenAt = $1 }, merge: .greatest)

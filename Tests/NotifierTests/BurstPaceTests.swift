@@ -33,26 +33,34 @@ struct BurstPaceTests {
     return (begun, longest)
   }
 
-  @Test func `a burst beside little uses half of the loop`() {
+  @Test func `while a burst is published, it uses hardly more than it may anyway`() {
+    let first = played(BurstPace.publication, each: .microseconds(100))
+    #expect(780...920 ~= first.begun && first.longestRest <= BurstPace.longestRest + BurstPace.tick)
+    // What costs nothing is held only by the number that may begin at once.
+    #expect(played(.seconds(1), each: .microseconds(1)).begun > 5_000)
+  }
+
+  @Test func `after that, a burst beside little uses half of the loop`() {
+    let age = BurstPace.publication
     // Ten thousand deliveries of 0.1 ms would take all of a second.
-    #expect(4_800...5_300 ~= played(.seconds(1), each: .microseconds(100)).begun)
-    #expect(480...560 ~= played(.seconds(1), each: .milliseconds(1)).begun)
+    #expect(4_800...5_300 ~= played(.seconds(1), each: .microseconds(100), age: age).begun)
+    #expect(480...560 ~= played(.seconds(1), each: .milliseconds(1), age: age).begun)
   }
 
   @Test func `what others use is not left for a burst`() {
-    #expect(800...2_200 ~= played(.seconds(1), each: .microseconds(100), others: 0.4).begun)
+    #expect(800...2_200 ~= played(.seconds(1), each: .microseconds(100), others: 0.4, age: BurstPace.publication).begun)
   }
 
   @Test func `a burst that lasts gets nearly all of the loop`() {
     let later = played(.seconds(1), each: .microseconds(100), age: BurstPace.patience)
     #expect(8_200...9_200 ~= later.begun)
-    // Ten seconds at half, ten at nine tenths.
-    #expect(130_000...145_000 ~= played(.seconds(20), each: .microseconds(100)).begun)
+    // Two seconds at hardly anything, eight at half, ten at nine tenths.
+    #expect(125_000...140_000 ~= played(.seconds(20), each: .microseconds(100)).begun)
   }
 
   @Test func `others who use the whole loop do not stop a burst, and it never rests for longer`() {
     let few = played(.seconds(1), each: .microseconds(100), others: 1)
-    #expect(40 * BurstPace.atOnce.first...60 * BurstPace.atOnce.first ~= few.begun)
+    #expect(40 * BurstPace.Stage.published.atOnce...60 * BurstPace.Stage.published.atOnce ~= few.begun)
     #expect(few.longestRest <= BurstPace.longestRest + BurstPace.tick)
   }
 
@@ -60,7 +68,7 @@ struct BurstPaceTests {
     var pace = BurstPace()
     var begun = 0
     while mayBegin(&pace, at: .seconds(3600), used: .zero), begun < 1_000 { begun += 1 }
-    #expect(begun == BurstPace.atOnce.first && pace.rest == BurstPace.tick)
+    #expect(begun == BurstPace.Stage.published.atOnce && pace.rest == BurstPace.tick)
     #expect(mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most))
     #expect(!mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most * 2))
     #expect(pace.rest > BurstPace.tick)

@@ -55,7 +55,7 @@ struct EndpointLanesTests {
   @Test func `a thousand endpoints of one publisher that hang leave room for the others`() async throws {
     let clock = Clock()
     let lanes = EndpointLanes(concurrency: 1000, clock: { clock.now })
-    func enter(_ publisher: Int64, _ number: Int) async -> EndpointLanes.Answer {
+    func enter(_ publisher: PublisherId, _ number: Int) async -> EndpointLanes.Answer {
       await lanes.enter(EndpointLanes.Name(publisher: publisher, endpoint: "\(number)"), limit: 1000)
     }
     var passes: [EndpointLanes.Pass] = []
@@ -78,7 +78,7 @@ struct EndpointLanesTests {
   @Test func `a quick publisher takes what nobody else needs, until it hangs`() async throws {
     let clock = Clock()
     let lanes = EndpointLanes(concurrency: 8, clock: { clock.now })
-    func enter(_ publisher: Int64, _ number: Int) async -> EndpointLanes.Pass? {
+    func enter(_ publisher: PublisherId, _ number: Int) async -> EndpointLanes.Pass? {
       let name = EndpointLanes.Name(publisher: publisher, endpoint: "\(number)")
       guard case .go(let pass) = await lanes.enter(name, limit: 10) else { return nil }
       return pass

@@ -1,3 +1,5 @@
+import Formats
+
 @testable import Simulator
 
 /// A life that a test takes through its states, with a clock that the test moves.

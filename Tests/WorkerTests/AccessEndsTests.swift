@@ -25,7 +25,7 @@ struct AccessEndsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func grant(_ id: GrantId, of publisherId: Int64 = 7) -> Grant {
+  private func grant(_ id: GrantId, of publisherId: PublisherId = 7) -> Grant {
     Grant(
       id: id, customer: CustomerKey(publisherId: publisherId, id: "42"), offerId: "O", reason: .goodwill,
       createdAt: 0, endsAt: bench.context.now() - 1)

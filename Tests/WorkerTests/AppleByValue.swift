@@ -30,7 +30,7 @@ final class AppleByValue: FleetBudget {
     static func statuses(_ environment: Environment, app: BundleId = "com.example") -> Question {
       Question(app: app, environment: environment, endpoint: .subscriptionStatuses)
     }
-    var place: String { "\(app)|\(environment)" }
+    var place: PlaceName { "\(app)|\(environment)" }
   }
 
   enum Answer {

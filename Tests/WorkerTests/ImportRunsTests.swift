@@ -26,14 +26,14 @@ struct ImportRunsTests {
     var isRefused = false
     var isReady = true
     /// The publishers of each question.
-    var asked: [[Int64]] = []
+    var asked: [[PublisherId]] = []
     /// The names of the runs.
     var names: [String] = []
     var runs: [RunByValue] = []
     /// Called before an answer.
     var beforeAnswer: @LoopActor () -> Void = {}
 
-    func take(_ publishers: [Int64], _ name: String) throws -> UploadedImport? {
+    func take(_ publishers: [PublisherId], _ name: String) throws -> UploadedImport? {
       asked.append(publishers)
       names.append(name)
       beforeAnswer()
@@ -75,7 +75,7 @@ struct ImportRunsTests {
     }
   }
 
-  private func due(_ numbers: Int..., of publisher: Int64 = 7) -> [UploadedImport] {
+  private func due(_ numbers: Int..., of publisher: PublisherId = 7) -> [UploadedImport] {
     numbers.map {
       UploadedImport(
         id: ImportId("imp_\($0)"), publisherId: publisher, wish: UploadedImport.Wish(preset: .plain), createdAt: 1)

@@ -8,7 +8,7 @@ import Testing
 struct JobSharesTests {
   /// Takes places for as many jobs as may have one.
   private func fill(
-    _ shares: inout JobShares, _ publisher: Int64, _ lane: JobLane = .usual, at now: Duration = .zero
+    _ shares: inout JobShares, _ publisher: PublisherId, _ lane: JobLane = .usual, at now: Duration = .zero
   ) -> Int {
     var count = 0
     while shares.ask(publisher, lane, at: now) == .takes {
@@ -26,11 +26,11 @@ struct JobSharesTests {
 
   @Test func `however many publishers fill the worker, the next one gets a place`() {
     var shares = JobShares(concurrency: 200)
-    let counts = (1...10).map { fill(&shares, $0) }
+    let counts = (1...10).map { fill(&shares, PublisherId($0)) }
     #expect(counts == [200, 50, 12, 3, 1, 0, 0, 0, 0, 0])
     // Once the first ones give some back, all come closer to each other.
     for _ in 0..<100 { shares.end(1, .usual, takenAt: .zero) }
-    #expect((1...10).map { fill(&shares, $0) }.reduce(0, +) == 100)
+    #expect((1...10).map { fill(&shares, PublisherId($0)) }.reduce(0, +) == 100)
   }
 
   @Test func `one place is enough for one job at a time`() {
@@ -61,7 +61,7 @@ struct JobSharesTests {
 
   @Test func `bulk gets a tenth of the places, and publishers share it`() {
     var shares = JobShares(concurrency: 200)
-    #expect((1...4).map { fill(&shares, $0, .bulk) } == [20, 5, 1, 0])
+    #expect((1...4).map { fill(&shares, PublisherId($0), .bulk) } == [20, 5, 1, 0])
     #expect(shares.ask(9, .bulk, at: .zero) == .goesAway)
     #expect(shares.ask(1, .usual, at: .zero) == .takes)
     shares.end(1, .bulk, takenAt: .zero)
@@ -78,7 +78,7 @@ struct JobSharesTests {
     #expect(allowances.others == LineAllowances.Left(all: 3, bulk: 1))
     #expect(allowances.publishers == [1: .init(all: 1, bulk: 1), 2: .init(all: 2, bulk: 0)])
     // Whoever takes them one after the other gets as many.
-    for (publisher, count): (Int64, Int) in [(1, 1), (2, 2), (3, 3)] {
+    for (publisher, count): (PublisherId, Int) in [(1, 1), (2, 2), (3, 3)] {
       var shares = shares
       #expect(fill(&shares, publisher) == count)
     }
@@ -86,7 +86,7 @@ struct JobSharesTests {
 
   @Test func `the line has places in any case, and publishers share them, too`() {
     var shares = JobShares(concurrency: 200)
-    for publisher: Int64 in 1...300 { shares.hold(publisher, .usual, at: .zero) }
+    for publisher in (1...300).map({ PublisherId($0) }) { shares.hold(publisher, .usual, at: .zero) }
     #expect(shares.all.free == 0)
     #expect(shares.allowances.all == 66)
     #expect(shares.allowances.others.all == 50)

@@ -28,12 +28,14 @@ struct NotificationRunsTests {
       _ keys: [NotificationKey], telling notices: [NotificationNotice], audience: EventAudience, now: Int64,
       traceparent: String?
     ) async throws -> NotificationStore.Finished { NotificationStore.Finished(stored: keys.count) }
-    func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey] {
+    func takeOverdue(of publisherIds: [PublisherId], limit: Int) async throws -> [NotificationKey] {
       if isAway { throw AppleByValue.Lost() }
       defer { overdue = [] }
       return overdue
     }
-    func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [Int64]) async throws -> [NotificationKey] {
+    func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [PublisherId]) async throws
+      -> [NotificationKey]
+    {
       let open = texts.keys.filter { reasons[$0.uuid] != nil && publisherIds.contains($0.publisherId) }
       aside += open
       return open
@@ -45,7 +47,7 @@ struct NotificationRunsTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func key(_ id: NotificationUUID, of publisher: Int64 = 7) -> NotificationKey {
+  private func key(_ id: NotificationUUID, of publisher: PublisherId = 7) -> NotificationKey {
     NotificationKey(publisherId: publisher, uuid: id)
   }
 

@@ -8,7 +8,8 @@ import Testing
 struct PublisherTakingTests {
   private let publishers = (1...2).map { id in
     Publisher(
-      id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]), webhooks: [])
+      id: PublisherId(id), customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      webhooks: [])
   }
 
   @Test func `nobody gets more than a part of the places`() {

@@ -57,8 +57,10 @@ struct RefusedKeyTests {
     let apple = try AppleByValue()
     let places = places([apple.app(), apple.app("com.other")])
     let now = AppleByValue.now
-    func askable(later: Int64 = 0) -> [String] { AppPlace.askable(places, at: now + later).map(\.call.name) }
-    let all = ["com.example|Production", "com.example|Sandbox", "com.other|Production", "com.other|Sandbox"]
+    func askable(later: Int64 = 0) -> [PlaceName] { AppPlace.askable(places, at: now + later).map(\.call.name) }
+    let all: [PlaceName] = [
+      "com.example|Production", "com.example|Sandbox", "com.other|Production", "com.other|Sandbox",
+    ]
     #expect(askable() == all)
     apple.answers[.info(.production)] = .refused
     _ = try await apple.find(at: places)

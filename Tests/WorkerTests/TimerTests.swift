@@ -130,13 +130,14 @@ struct TimerTests {
   @Test func `of many publishers each turn has a part, and soon all had one`() {
     let all = (1...1200).map { id in
       Publisher(
-        id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [bench.apple.app("com.app\(id)")],
+        id: PublisherId(id), customers: .open, tokenHashes: [], customerTokens: nil,
+        apps: [bench.apple.app("com.app\(id)")],
         offers: OfferCatalog([]), webhooks: [])
     }
     var taking = TimerTaking(places: 8)
     let turns = (0..<3).compactMap { _ in taking.turn(of: all, running: 0) }
     #expect(turns.map(\.publishers.count) == [500, 500, 200] && turns.map(\.isLast) == [false, false, true])
-    #expect(Set(turns.flatMap(\.publishers).map(\.publisherId)) == Set(1...1200))
+    #expect(Set(turns.flatMap(\.publishers).map(\.publisherId)) == Set((1...1200).map { PublisherId($0) }))
     #expect(turns.allSatisfy { Set($0.apps.map(\.app.publisherId)) == Set($0.publishers.map(\.publisherId)) })
   }
 

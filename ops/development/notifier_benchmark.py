@@ -114,9 +114,9 @@ def many_endpoints(measured, receiver):
 def factors(what, delays, usual, name):
     """The rows of a goal for isolation."""
     ratio = delays["p99"] / max(1, usual["p99"])
-    return [Row(f"{what}, p50", f"{delays['p50']:.0f} ms", f"{usual['p50']:.0f} ms {name}",
+    return [Row(f"{what}, p50", f"{delays['p50']:.1f} ms", f"{usual['p50']:.1f} ms {name}",
                 delays["p50"] / max(1, usual["p50"])),
-            Row(f"{what}, p99", f"{delays['p99']:.0f} ms", f"{usual['p99']:.0f} ms {name}", ratio, f"{FACTOR:.2f}",
+            Row(f"{what}, p99", f"{delays['p99']:.1f} ms", f"{usual['p99']:.1f} ms {name}", ratio, f"{FACTOR:.2f}",
                 ratio <= FACTOR)]
 
 
@@ -143,7 +143,7 @@ def neighbours(measured, receiver):
             steady.result()
         wait_until("the publisher's webhooks", lambda: measured.received() >= 2000, 120)
         results[name] = measured.result()
-        print(f"another publisher: {name}: p50 {results[name]['p50']:.0f} ms, p99 {results[name]['p99']:.0f} ms; "
+        print(f"another publisher: {name}: p50 {results[name]['p50']:.1f} ms, p99 {results[name]['p99']:.1f} ms; "
               f"{resident_mib(process.pid):.0f} MiB", flush=True)
         measured.stop(process)
     return [row for name, what in (("a burst", "a burst of 20,000"), ("hanging", "20,000 to 1,000 that hang"))

@@ -9,7 +9,7 @@ public struct NextCharge: Sendable, Equatable {
   /// See `renewalPrice` in https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload.
   public let price: Int64?
   /// As ISO 4217 says it.
-  public let currency: String?
+  public let currency: CurrencyCode?
 
   /// Reads the charge of a purchase; `nil` if it will not renew, or while Apple tries to charge the customer already.
   ///

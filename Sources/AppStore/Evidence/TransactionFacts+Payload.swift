@@ -15,10 +15,10 @@ extension TransactionFacts {
       dates: [bought, payload.originalPurchaseDate, payload.expiresDate, payload.revocationDate, signed],
       texts: [
         id.text, original.text, bundle.text, product.text, environment.text, payload.inAppOwnershipType?.rawValue,
-        payload.currency,
+        payload.currency?.text,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
         payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId,
-        payload.webOrderLineItemId,
+        payload.webOrderLineItemId?.text,
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,

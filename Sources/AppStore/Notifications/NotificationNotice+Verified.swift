@@ -2,7 +2,7 @@ public import Domain
 
 extension NotificationNotice {
   /// Takes the notice out of a verified notification; `nil` if it is none, or lacks what the publisher must know.
-  public init?(_ notification: VerifiedNotification, of publisherId: Int64) {
+  public init?(_ notification: VerifiedNotification, of publisherId: PublisherId) {
     let kind: Kind
     switch notification.kind.reason {
     case .consentRescinded:

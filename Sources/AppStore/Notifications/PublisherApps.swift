@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 
 /// The apps of all publishers: one verifier serves every publisher, and afterwards the notification finds its own.
 ///
@@ -12,16 +12,16 @@ import Domain
 public struct PublisherApps: Sendable {
   /// An app, with the publisher that lists it.
   public struct Listed: Sendable {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let app: AcceptedApps.App
 
     /// Creates an entry of a list.
-    public init(publisherId: Int64, _ app: AcceptedApps.App) { (self.publisherId, self.app) = (publisherId, app) }
+    public init(publisherId: PublisherId, _ app: AcceptedApps.App) { (self.publisherId, self.app) = (publisherId, app) }
   }
 
   /// What one publisher accepts of one app.
   private struct Entry {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let apps: AcceptedApps
   }
 
@@ -40,7 +40,7 @@ public struct PublisherApps: Sendable {
   }
 
   /// Returns the ids of the publishers that accept data of this origin, in ascending order.
-  public func publishers(of origin: NotificationOrigin) -> [Int64] {
+  public func publishers(of origin: NotificationOrigin) -> [PublisherId] {
     (entries[origin.bundleId] ?? []).filter { $0.apps.accepts(origin) }.map(\.publisherId)
   }
 }

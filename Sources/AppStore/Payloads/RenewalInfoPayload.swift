@@ -38,7 +38,7 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// The next price in thousandths of the currency.
   public var renewalPrice: Int64?
   /// The currency, as ISO 4217 says it.
-  public var currency: String?
+  public var currency: CurrencyCode?
   /// Win-back offers for this customer, best first.
   public var eligibleWinBackOfferIds: [String]?
   /// The UUID that the app gave for its customer.

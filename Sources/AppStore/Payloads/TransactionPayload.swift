@@ -11,7 +11,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The id of the purchase; the same for all its renewals.
   public var originalTransactionId: OriginalTransactionId?
   /// The id of a subscription period, the same for restored copies.
-  public var webOrderLineItemId: String?
+  public var webOrderLineItemId: WebOrderLineItemId?
   /// The app.
   public var bundleId: BundleId?
   /// The product.
@@ -63,7 +63,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The price in thousandths of the currency.
   public var price: Int64?
   /// The currency, as ISO 4217 says it.
-  public var currency: String?
+  public var currency: CurrencyCode?
   /// The id of the customer's download of the app.
   public var appTransactionId: String?
   /// How a commitment is billed.
@@ -90,7 +90,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     // The dates follow the rule in DateDecoding.swift, the texts that in TextDecoding.swift.
     transactionId = try object.id("transactionId")
     originalTransactionId = try object.id("originalTransactionId")
-    webOrderLineItemId = try object.text("webOrderLineItemId")
+    webOrderLineItemId = try object.id("webOrderLineItemId")
     bundleId = try object.id("bundleId")
     productId = try object.id("productId")
     subscriptionGroupIdentifier = try object.text("subscriptionGroupIdentifier")
@@ -116,7 +116,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     storefrontId = try object.text("storefrontId")
     transactionReason = try object.text("transactionReason").map(TransactionReason.init)
     price = try object.int64("price")
-    currency = try object.text("currency")
+    currency = try object.id("currency")
     appTransactionId = try object.text("appTransactionId")
     billingPlanType = try object.text("billingPlanType").map(BillingPlanType.init)
     commitmentInfo = try object.value("commitmentInfo")

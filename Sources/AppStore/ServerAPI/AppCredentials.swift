@@ -9,14 +9,14 @@ public struct AppCredentials: Sendable, CustomStringConvertible {
   /// The app's bundle id.
   public let bundleId: BundleId
   /// The issuer id of the App Store Connect team, a UUID.
-  public let issuerId: String
+  public let issuerId: IssuerId
   /// The id of the key.
-  public let keyId: String
+  public let keyId: KeyId
   /// The key.
   public let key: P256PrivateKey
 
   /// Creates credentials.
-  public init(bundleId: BundleId, issuerId: String, keyId: String, key: P256PrivateKey) {
+  public init(bundleId: BundleId, issuerId: IssuerId, keyId: KeyId, key: P256PrivateKey) {
     self.bundleId = bundleId
     self.issuerId = issuerId
     self.keyId = keyId

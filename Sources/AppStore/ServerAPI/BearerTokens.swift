@@ -1,6 +1,5 @@
 import Crypto
 import Domain
-import Formats
 import FoundationEssentials
 
 /// The tokens that prove an app to the API. A token is made once and used until half of its life is over.
@@ -11,18 +10,18 @@ struct BearerTokens {
 
   private struct Key: Hashable {
     let bundleId: BundleId
-    let issuerId: ExactText
-    let keyId: ExactText
+    let issuerId: IssuerId
+    let keyId: KeyId
   }
 
   private struct Header: Encodable {
     let alg = "ES256"
-    let kid: String
+    let kid: KeyId
     let typ = "JWT"
   }
 
   private struct Claims: Encodable {
-    let iss: String
+    let iss: IssuerId
     let iat: Int64
     let exp: Int64
     let aud = "appstoreconnect-v1"
@@ -43,7 +42,7 @@ struct BearerTokens {
   ///
   /// `now` is in milliseconds since 1970.
   mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
-    let key = Key(bundleId: app.bundleId, issuerId: app.issuerId.exact, keyId: app.keyId.exact)
+    let key = Key(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId)
     let seconds = now / 1000
     // A clock that was set back also makes a new token: Apple refuses a token from the future.
     if let token = tokens[key], token.signer === app.key,

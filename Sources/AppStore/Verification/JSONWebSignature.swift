@@ -20,7 +20,7 @@ struct JSONWebSignature: Sendable {
     var certificates: [String] { x5c ?? [] }
 
     fileprivate func check() throws(Rejection) {
-      guard alg?.exact == "ES256" else {
+      guard alg == "ES256" else {
         // Anybody may write anything there, and its description costs more than the rest of the header.
         let name = alg.map { String($0.unicodeScalars.prefix(40)).debugDescription }
         throw Rejection(.algorithmNotAllowed, "the algorithm is \(name ?? "missing"), not ES256")

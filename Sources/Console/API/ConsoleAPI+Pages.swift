@@ -69,7 +69,7 @@ extension ConsoleAPI {
   }
 
   /// The publisher, if the reader may see it.
-  func publisher(_ id: Int64, _ reader: ConsoleReader) -> Publisher? {
+  func publisher(_ id: PublisherId, _ reader: ConsoleReader) -> Publisher? {
     reader.view.person.sees(id) ? context.publishers[id] : nil
   }
 

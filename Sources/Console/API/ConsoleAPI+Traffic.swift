@@ -26,7 +26,7 @@ extension ConsoleAPI {
     return reader.answer(html: page.html, json: page.json)
   }
 
-  private func sources(of publishers: [Int64]) async throws -> [NotificationSource] {
+  private func sources(of publishers: [PublisherId]) async throws -> [NotificationSource] {
     let keys = publishers.lazy.compactMap { [context] in context.publishers[$0] }.flatMap { publisher in
       publisher.apps.flatMap { app in
         [Environment.production, .sandbox].filter(app.environments.contains).map {

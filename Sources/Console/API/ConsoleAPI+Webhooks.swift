@@ -84,7 +84,7 @@ extension ConsoleAPI {
     try await known([key.id], of: key.publisherId)[key.id]
   }
 
-  private func known(_ ids: [EndpointId], of publisher: Int64) async throws -> [EndpointId: ConsoleEndpoint] {
+  private func known(_ ids: [EndpointId], of publisher: PublisherId) async throws -> [EndpointId: ConsoleEndpoint] {
     let own = (context.publishers[publisher]?.endpointsOfFile ?? []).filter { ids.contains($0.id) }
     let others = Set(ids).subtracting(own.map(\.id)).sorted()
     let read = try await endpoints.endpoints(of: publisher, named: others)

@@ -117,7 +117,7 @@ enum ConsoleRoute: Equatable {
     case (nil, 0): self = .page(.find, isJSON: false)
     case ("find", 1): self = .page(.find, isJSON: isJSON)
     case ("customers", 3...):
-      guard let publisher = Int64(ids[0]), CustomerId(ids[1]).isValid else { return nil }
+      guard let publisher = PublisherId(ids[0]), CustomerId(ids[1]).isValid else { return nil }
       let customer = CustomerKey(publisherId: publisher, id: CustomerId(ids[1]))
       switch (Array(ids.dropFirst(2)), isJSON) {
       case ([], _): self = .page(.customer(customer), isJSON: isJSON)
@@ -134,7 +134,7 @@ enum ConsoleRoute: Equatable {
       }
     case ("purchases", 4...):
       let names = ids.dropFirst().prefix(2)
-      guard let publisher = Int64(ids[0]), names.allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
+      guard let publisher = PublisherId(ids[0]), names.allSatisfy({ $0.utf8.count <= 64 }) else { return nil }
       let key = PurchaseKey(
         publisherId: publisher, environment: Environment(ids[1]), originalTransactionId: OriginalTransactionId(ids[2]))
       switch (Array(ids.dropFirst(3)), isJSON) {
@@ -146,7 +146,8 @@ enum ConsoleRoute: Equatable {
       }
     case ("synchronizations", 2) where ids == ["retry"] && !isJSON: self = .action(.retryAll)
     case (let name?, 3...) where ConsoleRoute.traffic.contains(name):
-      guard let publisher = Int64(ids[0]), let route = ConsoleRoute(name, publisher, Array(ids.dropFirst()), isJSON)
+      guard let publisher = PublisherId(ids[0]),
+        let route = ConsoleRoute(name, publisher, Array(ids.dropFirst()), isJSON)
       else { return nil }
       self = route
     case (let name?, 1) where ConsoleList(rawValue: name) != nil:
@@ -174,7 +175,7 @@ enum ConsoleRoute: Equatable {
   /// Finds the route of *Play a life*.
   private init?(play ids: [String]) {
     func key() -> PurchaseKey? {
-      guard let publisher = Int64(ids[0]), (1...64).contains(ids[1].utf8.count) else { return nil }
+      guard let publisher = PublisherId(ids[0]), (1...64).contains(ids[1].utf8.count) else { return nil }
       return PurchaseKey(
         publisherId: publisher, environment: .production, originalTransactionId: OriginalTransactionId(ids[1]))
     }
@@ -196,7 +197,7 @@ enum ConsoleRoute: Equatable {
   /// Finds the route of something that goes out or comes in, and of its actions.
   ///
   /// - Parameter ids: its own id, and what follows.
-  private init?(_ name: String, _ publisher: Int64, _ ids: [String], _ isJSON: Bool) {
+  private init?(_ name: String, _ publisher: PublisherId, _ ids: [String], _ isJSON: Bool) {
     guard (1...512).contains(ids[0].utf8.count) else { return nil }
     let endpoint = EndpointKey(publisherId: publisher, id: EndpointId(ids[0]))
     let event = EventKey(publisherId: publisher, id: EventId(ids[0]))

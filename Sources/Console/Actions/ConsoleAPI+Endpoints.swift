@@ -35,7 +35,7 @@ extension ConsoleAPI {
   }
 
   private func note(_ event: String, _ key: EndpointKey) {
-    context.log.info(event, ["publisherId": .int(key.publisherId), "endpoint": .string(key.id.text)])
+    context.log.info(event, ["publisherId": .int(key.publisherId.number), "endpoint": .string(key.id.text)])
   }
 
   /// What every preview of an endpoint says about it.
@@ -43,7 +43,7 @@ extension ConsoleAPI {
     [
       ("Server", .text(endpoint.shownURL(to: view.person.role))),
       ("Name", endpoint.name.isEmpty ? nil : .text(endpoint.name)),
-      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.joined(separator: ", "))),
+      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.map(\.text).joined(separator: ", "))),
     ]
   }
 

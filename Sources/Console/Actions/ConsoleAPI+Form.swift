@@ -9,7 +9,7 @@ import Service
 /// what the form says.
 extension ConsoleAPI {
   /// The publisher that somebody acts on.
-  func acting(on publisherId: Int64, _ reader: ConsoleReader) throws(ConsoleRefusal) -> Publisher {
+  func acting(on publisherId: PublisherId, _ reader: ConsoleReader) throws(ConsoleRefusal) -> Publisher {
     guard let publisher = publisher(publisherId, reader) else { throw ConsoleRefusal.answered(reader.nothing) }
     try reader.mustAct()
     return publisher
@@ -17,7 +17,7 @@ extension ConsoleAPI {
 
   /// The publisher that somebody acts on, and the form.
   func readForm(
-    _ request: HTTPServerRequest, on publisherId: Int64, _ reader: ConsoleReader
+    _ request: HTTPServerRequest, on publisherId: PublisherId, _ reader: ConsoleReader
   ) throws(ConsoleRefusal) -> (publisher: Publisher, body: FormBody) {
     let publisher = try acting(on: publisherId, reader)
     guard let body = FormBody(request.body) else { throw ConsoleRefusal.malformed }
@@ -38,7 +38,7 @@ extension ConsoleAPI {
   /// The log, with the name of a purchase in each line.
   func log(of key: PurchaseKey) -> Log {
     context.log.with([
-      "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
+      "publisherId": .int(key.publisherId.number), "originalTransactionId": .string(key.originalTransactionId.text),
       "environment": .string(key.environment.text),
     ])
   }

@@ -95,7 +95,7 @@ extension ConsoleAPI {
     context.log.info(
       "grant \(action) at the console",
       [
-        "publisherId": .int(grant.customer.publisherId), "grantId": .string(grant.id.text),
+        "publisherId": .int(grant.customer.publisherId.number), "grantId": .string(grant.id.text),
         "reason": .string(grant.reason.rawValue),
       ])
   }

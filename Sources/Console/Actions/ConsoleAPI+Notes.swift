@@ -37,7 +37,7 @@ extension ConsoleAPI {
       case .full:
         throw ConsoleRefusal.notDone(409, "The customer has \(CustomerNotes.most) notes, which is the most.")
       }
-      context.log.info("note kept at the console", ["publisherId": .int(customer.publisherId)])
+      context.log.info("note kept at the console", ["publisherId": .int(customer.publisherId.number)])
       return ConsoleAnswer.seeOther(view.link(to: customer).address)
     } catch let refusal as ConsoleRefusal {
       throw refusal

@@ -23,7 +23,7 @@ extension ConsoleAPI {
     guard let document else { return reader.nothing }
     // Who takes personal data along is noted before it goes out.
     try await store.noteExport(customer, by: reader.view.person.name)
-    context.log.info("customer exported at the console", ["publisherId": .int(customer.publisherId)])
+    context.log.info("customer exported at the console", ["publisherId": .int(customer.publisherId.number)])
     let name = "customer-of-\(customer.publisherId).json"
     return ConsoleAnswer.json(200, document, [("Content-Disposition", "attachment; filename=\"\(name)\"")])
   }
@@ -57,7 +57,7 @@ extension ConsoleAPI {
         return reader.back(to: reader.view.link([])).message(
           200, "Nothing is kept", "The ledger has nothing about this customer, or no longer.")
       }
-      context.log.info("customer erased at the console", ["publisherId": .int(customer.publisherId)])
+      context.log.info("customer erased at the console", ["publisherId": .int(customer.publisherId.number)])
       return reader.back(to: reader.view.link([])).message(200, "Erased", ErasurePreview.words(erasure))
     } catch {
       log("console could not erase a customer", error)

@@ -26,7 +26,7 @@ extension ConsoleAPI {
     var preview = ActionPreview(
       view: reader.view, title: "Send the event again?", above: "Event \(key.id) of publisher \(key.publisherId)",
       facts: [
-        ("Topic", .text(event.topic)), ("Happened", reader.view.time(event.time)), ("To", .code(id.text)),
+        ("Topic", .text(event.topic.text)), ("Happened", reader.view.time(event.time)), ("To", .code(id.text)),
         ("Server", .text(endpoint.shownURL(to: reader.view.person.role))),
       ], words: Self.wordsOfReplay, action: reader.view.link(key.page + [id.text, "resend"]),
       fields: [("round", round)], button: "Send it again", back: reader.view.link(to: key))
@@ -34,10 +34,10 @@ extension ConsoleAPI {
     do {
       if let wait = try await takeReplays(1, key.publisherId) { return tooMany(wait, preview) }
       let isKept = try await deliveries.resend(
-        publisher: key.publisherId, event: key.id, to: id, round: round, by: reader.view.person.name)
+        publisher: key.publisherId, event: key.id, to: id, round: DeliveryRound(round), by: reader.view.person.name)
       guard isKept else { return reader.nothing }
       context.log.info(
-        "event sent again at the console", ["publisherId": .int(key.publisherId), "endpoint": .string(id.text)])
+        "event sent again at the console", ["publisherId": .int(key.publisherId.number), "endpoint": .string(id.text)])
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not send an event again", error)
@@ -91,7 +91,7 @@ extension ConsoleAPI {
       }
       context.log.info(
         "events recovered at the console",
-        ["publisherId": .int(key.publisherId), "endpoint": .string(key.id.text), "count": .int(Int64(begun))])
+        ["publisherId": .int(key.publisherId.number), "endpoint": .string(key.id.text), "count": .int(Int64(begun))])
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not recover events", error)
@@ -116,7 +116,7 @@ extension ConsoleAPI {
   /// Takes from what a publisher may ask for, over the API and here.
   ///
   /// - Returns: the time until there will be enough; `nil` if there was.
-  func takeReplays(_ count: Int, _ publisher: Int64) async throws -> Duration? {
+  func takeReplays(_ count: Int, _ publisher: PublisherId) async throws -> Duration? {
     let perSecond = context.settings.gateway.limits.replaysPerSecond
     let most = perSecond * EndpointPacing.secondsOfReplays
     return try await pacing.takeReplays(min(most, count), publisher: publisher, perSecond: perSecond)

@@ -34,7 +34,7 @@ extension ConsoleAPI {
       _ = try await open.hurry([waiting])
       context.log.info(
         "synchronization retried at the console",
-        ["publisherId": .int(key.publisherId), "synchronizationId": .string(key.id.text)])
+        ["publisherId": .int(key.publisherId.number), "synchronizationId": .string(key.id.text)])
       return ConsoleAnswer.seeOther(reader.view.link(to: key).address)
     } catch {
       log("console could not retry a synchronization", error)

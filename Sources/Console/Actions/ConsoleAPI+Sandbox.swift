@@ -93,6 +93,6 @@ extension ConsoleAPI {
   private func note(_ action: String, _ override: SandboxOverride) {
     context.log.info(
       "sandbox access \(action) at the console",
-      ["publisherId": .int(override.customer.publisherId), "reason": .string(override.reason.rawValue)])
+      ["publisherId": .int(override.customer.publisherId.number), "reason": .string(override.reason.rawValue)])
   }
 }

@@ -5,7 +5,7 @@ import Domain
 struct RetryAllForm: Equatable {
   let cause: RetryCause
   /// `nil` for all publishers that the person may see.
-  let publisher: Int64?
+  let publisher: PublisherId?
   /// What a preview has counted; `nil` before it.
   let counted: Counted?
 
@@ -25,7 +25,7 @@ struct RetryAllForm: Equatable {
   init?(_ body: FormBody) {
     guard let cause = body["cause"].flatMap(RetryCause.init(rawValue:)) else { return nil }
     let chosen = body["publisher"] ?? ""
-    let publisher = Int64(chosen)
+    let publisher = PublisherId(chosen)
     guard chosen.isEmpty || publisher != nil else { return nil }
     (self.cause, self.publisher) = (cause, publisher)
     guard body["step"] == "confirm" else {

@@ -93,7 +93,7 @@ extension ConsoleAPI {
     _ form: DeadForm, _ filter: DeadFilter, _ reader: ConsoleReader, limit: Int
   ) async throws -> [NotificationStore.PutAside] {
     guard [nil, .crashed].contains(form.cause) else { return [] }
-    let publishers: [Int64]? =
+    let publishers: [PublisherId]? =
       switch reader.view.person.publishers {
       case .all: nil
       case .only(let ids): ids.sorted()

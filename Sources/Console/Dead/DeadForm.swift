@@ -7,7 +7,7 @@ struct DeadForm: Equatable {
   /// `nil` for all.
   var cause: DeadCause?
   /// `nil` for all publishers that the person may see.
-  var publisher: Int64?
+  var publisher: PublisherId?
   /// One message; `nil` for all.
   var id: String?
   /// The endpoint of one message: the deliveries of an event have one id.
@@ -47,7 +47,7 @@ struct DeadForm: Equatable {
       self.cause = cause
     }
     if let text = given("publisher") {
-      guard let publisher = Int64(text) else { return nil }
+      guard let publisher = PublisherId(text) else { return nil }
       self.publisher = publisher
     }
     (id, endpoint) = (given("id"), given("endpoint").map(EndpointId.init(_:)))

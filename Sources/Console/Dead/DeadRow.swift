@@ -10,7 +10,7 @@ struct DeadRow: Sendable, Equatable {
   /// What happened, in words. It may be an endpoint's answer.
   var reason: String?
   /// `nil` if nobody can say whose it is.
-  var publisherId: Int64?
+  var publisherId: PublisherId?
   var endpointId: EndpointId?
   var topic: String?
   var attempt: Int?
@@ -22,7 +22,7 @@ struct DeadRow: Sendable, Equatable {
 
   init(_ message: DeadMessage) {
     (id, cause, reason) = (message.id, message.cause, message.reason)
-    (publisherId, endpointId, topic) = (message.publisherId, message.endpointId, message.topic)
+    (publisherId, endpointId, topic) = (message.publisherId, message.endpointId, message.topic?.text)
     (attempt, customers, buriedAt) = (message.attempt, message.people.sorted(), message.buriedAt ?? message.time)
   }
 

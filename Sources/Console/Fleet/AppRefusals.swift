@@ -28,7 +28,7 @@ struct AppRefusals: Sendable {
   }
 
   /// The refusals of an app's key, in the order of its environments.
-  func of(_ app: Publisher.App, of publisher: Int64) -> [Refusal] {
+  func of(_ app: Publisher.App, of publisher: PublisherId) -> [Refusal] {
     let own = told.filter { $0.publisherId == publisher && $0.bundleId == app.bundleId }
     return app.environments.compactMap { environment in
       let here = own.filter { $0.environment == environment }
@@ -39,7 +39,7 @@ struct AppRefusals: Sendable {
   }
 
   /// Whether Apple refuses an app's key, for people. Who may act reads the cause too.
-  func html(_ app: Publisher.App, of publisher: Int64, _ view: ConsoleView) -> HTML {
+  func html(_ app: Publisher.App, of publisher: PublisherId, _ view: ConsoleView) -> HTML {
     guard workers > 0 else { return .span("no worker reports", class: "none") }
     let refusals = of(app, of: publisher)
     guard !refusals.isEmpty else {

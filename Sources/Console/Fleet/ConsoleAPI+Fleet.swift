@@ -50,7 +50,7 @@ extension ConsoleAPI {
     of publishers: [Publisher], _ settings: AppStoreSettings
   ) -> (found: [CallPlace], hasMore: Bool) {
     // Two publishers may name one app: its budget is one.
-    var seen: Set<String> = []
+    var seen: Set<PlaceName> = []
     var found: [CallPlace] = []
     for app in publishers.lazy.flatMap(\.apps) {
       for environment in [Environment.production, .sandbox] where app.environments.contains(environment) {

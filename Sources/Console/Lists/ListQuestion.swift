@@ -1,12 +1,13 @@
+import Domain
 import HTTPServer
 import Ledger
 
 /// What somebody asks a list for: `?publisher=1001&after=PLACE`, and the list's own filters.
 struct ListQuestion: Sendable, Equatable {
   /// The publishers that the person may choose from, in their order.
-  let choices: [Int64]
+  let choices: [PublisherId]
   /// The chosen one; `nil` for all of ``choices``.
-  let publisher: Int64?
+  let publisher: PublisherId?
   /// Where the page before it ended; `nil` for the first page.
   let after: ConsolePlace?
   /// The values of the list's own filters. An empty value is none.
@@ -23,7 +24,7 @@ struct ListQuestion: Sendable, Equatable {
   }
 
   init(
-    choices: [Int64], publisher: Int64? = nil, after: ConsolePlace? = nil, filters: [String: String] = [:],
+    choices: [PublisherId], publisher: PublisherId? = nil, after: ConsolePlace? = nil, filters: [String: String] = [:],
     mostPublishers: Int = 200
   ) {
     (self.choices, self.publisher, self.after, self.filters) = (choices, publisher, after, filters)
@@ -33,7 +34,7 @@ struct ListQuestion: Sendable, Equatable {
   /// Reads the question of a request.
   ///
   /// - Parameter publishers: all that there are.
-  init(_ request: HTTPServerRequest, _ list: ConsoleList, _ person: ConsolePerson, _ publishers: [Int64])
+  init(_ request: HTTPServerRequest, _ list: ConsoleList, _ person: ConsolePerson, _ publishers: [PublisherId])
     throws(Mistake)
   {
     var values: [String: String] = [:]
@@ -43,7 +44,7 @@ struct ListQuestion: Sendable, Equatable {
       values[name] = value
     }
     let choices = (publishers + (list.hasRowsOfNobody ? [0] : [])).filter(person.sees).sorted()
-    let (publisher, after) = (values["publisher"].map { Int64($0) }, values["after"].map { ConsolePlace($0) })
+    let (publisher, after) = (values["publisher"].map { PublisherId($0) }, values["after"].map { ConsolePlace($0) })
     if case .some(nil) = publisher { throw .unreadable }
     if case .some(nil) = after { throw .unreadable }
     if let chosen = publisher ?? nil, !choices.contains(chosen) { throw .nothing }
@@ -56,7 +57,7 @@ struct ListQuestion: Sendable, Equatable {
   var needsChoice: Bool { publisher == nil && choices.count > mostPublishers }
 
   /// The publishers whose rows the list shows.
-  var publishers: [Int64] { publisher.map { [$0] } ?? (needsChoice ? [] : choices) }
+  var publishers: [PublisherId] { publisher.map { [$0] } ?? (needsChoice ? [] : choices) }
 
   /// The same question about another page, as parameters of an address.
   func query(after place: ConsolePlace?) -> [(name: String, value: String)] {

@@ -13,7 +13,7 @@ struct IDToken: Sendable {
   /// A token with the groups of a person has some kilobytes.
   static let longest = 32 << 10
   /// The algorithms that count, all with a public key. `none` and those with a shared secret are not among them.
-  static let algorithms = ["RS256", "ES256", "EdDSA", "Ed25519"]
+  static let algorithms: [SignatureAlgorithm] = ["RS256", "ES256", "EdDSA", "Ed25519"]
   /// How much the provider's clock may differ, in seconds.
   static let leeway: Int64 = 60
   /// A token is issued for the code that the browser has just brought, so an older one is somebody's copy.
@@ -25,7 +25,7 @@ struct IDToken: Sendable {
     let clientId: String
     let nonce: String
     /// Those that the provider's description names. Others do not count.
-    let algorithms: [String]
+    let algorithms: [SignatureAlgorithm]
     /// Seconds since 1970.
     let now: Int64
   }
@@ -43,7 +43,7 @@ struct IDToken: Sendable {
       switch self {
       case .malformed: "the id token is not a JWT of at most \(IDToken.longest) bytes"
       case .algorithm:
-        "the id token's alg is not one of \(IDToken.algorithms.joined(separator: ", ")) that the provider names"
+        "the id token's alg is not one of \(IDToken.algorithms.map(\.text).joined(separator: ", ")) that the provider names"
       case .signature: "no key of the provider has signed the id token"
       case .claim(let name): "the id token's \(name) is not what this sign-in expects"
       }
@@ -52,8 +52,8 @@ struct IDToken: Sendable {
 
   /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable, Sendable {
-    let alg: String
-    let kid: String?
+    let alg: SignatureAlgorithm
+    let kid: KeyId?
     let crit: [String]?
   }
 
@@ -82,8 +82,7 @@ struct IDToken: Sendable {
   /// Returns the claims if one of the keys has signed them, and if they are what a sign-in expects (OpenID Connect
   /// Core, section 3.1.3.7).
   func verified(by keys: [CustomerTokenKey], for expected: Expected) throws(Refusal) -> OpenIDClaims {
-    let isAllowed = { (names: [String]) in names.contains { $0.exact == header.alg.exact } }
-    guard isAllowed(Self.algorithms), isAllowed(expected.algorithms) else { throw .algorithm }
+    guard Self.algorithms.contains(header.alg), expected.algorithms.contains(header.alg) else { throw .algorithm }
     guard let key = key(among: keys), key.key.isValidSignature(signature, for: signed) else { throw .signature }
     try check(expected)
     return claims
@@ -91,19 +90,19 @@ struct IDToken: Sendable {
 
   private func check(_ expected: Expected) throws(Refusal) {
     func require(_ isRight: Bool, _ name: String) throws(Refusal) { if !isRight { throw .claim(name) } }
-    try require(claims.text("iss")?.exact == expected.issuer.exact, "iss")
+    try require(claims.text("iss").isExactly(expected.issuer), "iss")
     let audiences = claims.texts("aud") ?? []
-    try require(audiences.contains { $0.exact == expected.clientId.exact }, "aud")
+    try require(audiences.containsExactly(expected.clientId), "aud")
     // With others beside us, it must say that it was made for us.
     let party = claims.members["azp"]
-    let isOurs = claims.text("azp")?.exact == expected.clientId.exact
+    let isOurs = claims.text("azp").isExactly(expected.clientId)
     try require(party == nil ? audiences.count == 1 : isOurs, "azp")
     let (earliest, latest) = (expected.now - Self.leeway, expected.now + Self.leeway)
     try require(claims.seconds("exp").map { $0 > earliest } ?? false, "exp")
     let issued = claims.seconds("iat")
     try require(issued.map { $0 <= latest && $0 > earliest - Self.mostAge } ?? false, "iat")
     try require(claims.members["nbf"] == nil || (claims.seconds("nbf") ?? .max) <= latest, "nbf")
-    try require(claims.text("nonce")?.exact == expected.nonce.exact, "nonce")
+    try require(claims.text("nonce").isExactly(expected.nonce), "nonce")
     try require((1...255).contains(claims.text("sub")?.utf8.count ?? 0), "sub")
   }
 }

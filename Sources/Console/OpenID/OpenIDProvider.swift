@@ -94,7 +94,7 @@ final class OpenIDProvider {
 
   /// Returns the keys, among them the one that has signed a token if the provider has it.
   func keys(_ description: ProviderDescription, for token: IDToken) async throws(Failure) -> [CustomerTokenKey] {
-    if keys?.url.exact != description.keySetURL.exact { keys = (description.keySetURL, KeySetCache(at: now())) }
+    if keys?.url.isExactly(description.keySetURL) != true { keys = (description.keySetURL, KeySetCache(at: now())) }
     if keys?.cache.look(at: now()) == true { fetch(description.keySetURL) }
     if keys?.cache.keys == nil { await fetching?.value }
     if let found = keys?.cache.keys, !token.hasKey(among: found) {
@@ -109,7 +109,7 @@ final class OpenIDProvider {
     fetching = Task { @LoopActor in
       let outcome = await fetchKeys(KeySetAddress(url: url, caFile: settings.caFile))
       fetching = nil
-      guard let cache = keys?.cache, keys?.url.exact == url.exact else { return }
+      guard let cache = keys?.cache, keys?.url.isExactly(url) == true else { return }
       switch outcome {
       case .fetched(let set, let maxAge): keys?.cache.fetched(set.keys, maxAge: maxAge, at: now())
       case .failed(_, let cause):

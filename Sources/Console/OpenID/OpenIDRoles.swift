@@ -6,8 +6,8 @@ import Formats
 struct OpenIDRole: Sendable, Equatable {
   let role: ConsoleRole
   let publishers: SeenPublishers
-  let claim: String
-  let value: String
+  @Exact private(set) var claim: String
+  @Exact private(set) var value: String
 
   /// What a line must look like.
   static let form = "ROLE PUBLISHERS CLAIM VALUE, such as: support 1001 groups countersign-support"
@@ -18,7 +18,8 @@ struct OpenIDRole: Sendable, Equatable {
     guard parts.count == 4, let role = ConsoleRole(rawValue: parts[0]), let publishers = SeenPublishers(parts[1]),
       !parts[2].isEmpty, !parts[3].isEmpty, parts[3].first != " ", parts[3].last != " "
     else { return nil }
-    (self.role, self.publishers, claim, value) = (role, publishers, parts[2], parts[3])
+    (self.role, self.publishers) = (role, publishers)
+    (claim, value) = (parts[2], parts[3])
   }
 
   var line: String { "\(role.rawValue) \(publishers.text) \(claim) \(value)" }
@@ -26,8 +27,8 @@ struct OpenIDRole: Sendable, Equatable {
   /// Whether a person with these claims has the role.
   func fits(_ claims: OpenIDClaims) -> Bool {
     // Anybody may write any address into an account that does not check it.
-    if claim.exact == "email", !claims.isTrue("email_verified") { return false }
-    return (claims.texts(claim) ?? []).contains { $0.exact == value.exact }
+    if claim == "email", !claims.isTrue("email_verified") { return false }
+    return claims.texts(claim)?.containsExactly(value) ?? false
   }
 }
 
@@ -97,7 +98,7 @@ struct OpenIDRoles: FileLines {
   ) throws(Refusal) -> ConsolePerson {
     let claim = settings.personClaim
     guard let name = claims.text(claim) else { throw .noName(claim: claim) }
-    if claim.exact == "email", !claims.isTrue("email_verified") { throw .unverifiedEmail }
+    if claim == "email", !claims.isTrue("email_verified") { throw .unverifiedEmail }
     guard ConsolePerson.isName(name) else { throw .unusableName(claim: claim) }
     guard let isTaken = people.hasTaken(name) else { throw .usersUnreadable }
     if isTaken { throw .nameWithPassword(name) }

@@ -136,9 +136,9 @@ struct OpenIDReturn: Sendable, Equatable {
 
   /// Reads the query of the address; `nil` if it is no answer to this attempt. Each field stands there once.
   init?(_ query: [(name: String, value: String)], to attempt: OpenIDAttempt) {
-    func field(_ name: String) -> [String] { query.filter { $0.name.exact == name.exact }.map(\.value) }
+    func field(_ name: String) -> [String] { query.filter { $0.name.isExactly(name) }.map(\.value) }
     let (states, codes, errors, issuers) = (field("state"), field("code"), field("error"), field("iss"))
-    guard states.count == 1, states[0].exact == attempt.state.exact, codes.count + errors.count == 1,
+    guard states.count == 1, states[0].isExactly(attempt.state), codes.count + errors.count == 1,
       issuers.count <= 1, codes.allSatisfy({ (1...Self.longestCode).contains($0.utf8.count) })
     else { return nil }
     (code, issuer) = (codes.first, issuers.first)
@@ -149,6 +149,6 @@ struct OpenIDReturn: Sendable, Equatable {
   ///
   /// - Parameter always: whether the provider names itself in each answer.
   func isFrom(_ provider: String, always: Bool) -> Bool {
-    issuer.map { $0.exact == provider.exact } ?? !always
+    issuer.map(provider.isExactly) ?? !always
   }
 }

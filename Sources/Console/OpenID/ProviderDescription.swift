@@ -1,4 +1,5 @@
 import Configuration
+import Domain
 import Formats
 import JSON
 
@@ -10,7 +11,7 @@ struct ProviderDescription: Sendable, Equatable {
   /// How the console shows its secret.
   let secretIn: SecretPlace
   /// How the provider signs id tokens.
-  let algorithms: [String]
+  let algorithms: [SignatureAlgorithm]
   /// Whether each answer names the provider (RFC 9207).
   let namesItself: Bool
 
@@ -38,7 +39,7 @@ struct ProviderDescription: Sendable, Equatable {
       case .object(let members) = value
     else { throw Unusable("it is not a JSON object") }
     let claims = OpenIDClaims(members: members)
-    guard claims.text("issuer")?.exact == issuer.exact else {
+    guard claims.text("issuer").isExactly(issuer) else {
       throw Unusable("its issuer is not exactly \(issuer)")
     }
     func url(_ name: String) throws(Unusable) -> String {
@@ -59,9 +60,10 @@ struct ProviderDescription: Sendable, Equatable {
     // A provider that says nothing about it takes the header.
     let ways = try list("token_endpoint_auth_methods_supported", otherwise: ["client_secret_basic"])
     secretIn = ways.contains("client_secret_basic") || !ways.contains("client_secret_post") ? .header : .form
-    algorithms = try list("id_token_signing_alg_values_supported", otherwise: ["RS256"])
+    algorithms = try list("id_token_signing_alg_values_supported", otherwise: ["RS256"]).map(
+      SignatureAlgorithm.init(_:))
     guard algorithms.contains(where: IDToken.algorithms.contains) else {
-      throw Unusable("it signs id tokens with none of \(IDToken.algorithms.joined(separator: ", "))")
+      throw Unusable("it signs id tokens with none of \(IDToken.algorithms.map(\.text).joined(separator: ", "))")
     }
     // Some providers take S256 without saying so.
     guard try list("code_challenge_methods_supported", otherwise: ["S256"]).contains("S256") else {

@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import Ledger
 
@@ -18,7 +19,7 @@ struct AuditNames {
   /// Who made a change, for a timeline: the actor, with the name if the reader may know it.
   ///
   /// - Parameter column: as the audit log has it.
-  func who(_ column: String, at publisher: Int64) -> String {
+  func who(_ column: String, at publisher: PublisherId) -> String {
     let (actor, name) = ConsoleAudit.who(column)
     return self.name(name, of: actor, at: publisher).map { "\(actor) \($0)" } ?? actor
   }
@@ -30,18 +31,18 @@ struct AuditNames {
     return reader.role == .operator || name(in: entry) != nil ? entry.address : nil
   }
 
-  private func name(_ name: String?, of actor: String, at publisher: Int64) -> String? {
+  private func name(_ name: String?, of actor: String, at publisher: PublisherId) -> String? {
     guard let name, actor == "operator" else { return name }
     return self.name(ofPerson: name, at: publisher)
   }
 
   /// The name of a person who did something at a publisher; `nil` if it is hidden.
-  func name(ofPerson name: String, at publisher: Int64) -> String? {
+  func name(ofPerson name: String, at publisher: PublisherId) -> String? {
     switch reader.role {
     case .operator: return name
     case .support:
       let isColleague = people[name]?.sees(publisher) ?? false
-      return isColleague || name.exact == reader.name.exact ? name : nil
+      return isColleague || name.isExactly(reader.name) ? name : nil
     case .viewer: return nil
     }
   }

@@ -114,7 +114,7 @@ struct ConfigurationPage {
           rows.map { publisher, app in
             [
               .text("\(publisher)"), .code(app.bundleId.text), .text(app.appAppleId.map { "\($0)" } ?? ""),
-              showsKeys ? .code(app.keyId) : .span("hidden from viewers", class: "none"),
+              showsKeys ? .code(app.keyId.text) : .span("hidden from viewers", class: "none"),
               refusals.html(app, of: publisher, view),
               .text(app.environments.map(\.text).joined(separator: ", ")),
               .text(app.isReleased ? "yes" : "not yet"),

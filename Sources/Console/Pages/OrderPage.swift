@@ -6,7 +6,7 @@ import Formats
 struct OrderPage {
   let view: ConsoleView
   let id: OrderId
-  let publisherId: Int64
+  let publisherId: PublisherId
   let reply: OrderReply
   /// Those of the order's purchases that are here.
   var known: [PurchaseKey: Purchase] = [:]

@@ -9,7 +9,7 @@ import Formats
 struct OrderQuestion: Equatable {
   let id: OrderId
   /// The publishers that the person may choose from, each with an app that Apple can be asked about.
-  let publishers: [Int64]
+  let publishers: [PublisherId]
 
   /// Decides whether Apple can be asked: `nil` for a text without the form of an order id, for a person who only looks,
   /// and without an app in production.

@@ -121,7 +121,7 @@ struct PurchasePage {
   }
 
   /// The price as Apple signs it, in thousandths of the currency.
-  static func price(_ price: Int64?, _ currency: String?) -> String {
+  static func price(_ price: Int64?, _ currency: CurrencyCode?) -> String {
     guard let price, price >= 0, let currency else { return "" }
     // Few currencies have thousandths.
     let digits = "\(1000 + price % 1000)".dropFirst()

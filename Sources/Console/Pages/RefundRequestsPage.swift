@@ -9,7 +9,7 @@ struct RefundRequestsPage {
   let question: ListQuestion
   var found = ConsoleRows<RefundRequest>()
   /// The offers of each publisher: their policies answer.
-  var policies: [Int64: OfferCatalog] = [:]
+  var policies: [PublisherId: OfferCatalog] = [:]
 
   /// The state to show; `nil` for the requests that are pending.
   var state: RefundRequest.State? { question.filters["state"].flatMap { RefundRequest.State(rawValue: $0) } }

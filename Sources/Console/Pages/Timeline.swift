@@ -16,7 +16,7 @@ extension HTML {
 
   /// Lines of a timeline, with our clock and Apple's side by side.
   static func timeline(
-    _ caption: String, _ moments: [ConsoleMoment], _ view: ConsoleView, of publisher: Int64
+    _ caption: String, _ moments: [ConsoleMoment], _ view: ConsoleView, of publisher: PublisherId
   ) -> HTML {
     table(
       caption, ["Here", "Apple", "Kind", "What", "About", "Outcome", "Id"],
@@ -34,7 +34,7 @@ extension HTML {
 
 extension ConsoleMoment {
   /// The segments of the page of what the line is about; `nil` if it has none of its own.
-  fileprivate func page(of publisher: Int64) -> [String]? {
+  fileprivate func page(of publisher: PublisherId) -> [String]? {
     switch kind {
     case .registration: SynchronizationsKey(publisherId: publisher, id: SynchronizationId(id)).page
     case .notification: NotificationKey(publisherId: publisher, uuid: NotificationUUID(id)).page

@@ -16,7 +16,7 @@ struct ConsolePeople: FileLines {
   var count: Int { byName.count }
 
   /// Whether a name belongs to the file, and so to nobody else; `nil` if nobody can tell.
-  func hasTaken(_ name: String) -> Bool? { taken?.contains(name.lowercased().exact) }
+  func hasTaken(_ name: String) -> Bool? { taken?.contains(ExactText(name.lowercased())) }
 
   subscript(name: String) -> ConsolePerson? { byName[name] }
 
@@ -37,15 +37,15 @@ struct ConsolePeople: FileLines {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
     for (number, line) in lines.enumerated() {
       if line.allSatisfy({ $0 == " " }) || line.hasPrefix("#") { continue }
-      if let name = line.split(separator: " ").first { taken.insert(name.lowercased().exact) }
+      if let name = line.split(separator: " ").first { taken.insert(ExactText(name.lowercased())) }
       guard let person = ConsolePerson(line: line) else {
         mistakes.append("line \(number + 1) cannot be read, expected \(ConsolePerson.form)")
         continue
       }
-      if byName.updateValue(person, forKey: person.name.exact) != nil {
+      if byName.updateValue(person, forKey: ExactText(person.name)) != nil {
         // Nobody can tell which of them somebody meant.
         mistakes.append("line \(number + 1) has a name that an earlier line has, so neither counts")
-        twice.insert(person.name.exact)
+        twice.insert(ExactText(person.name))
       }
     }
     if byName.isEmpty, mistakes.isEmpty {

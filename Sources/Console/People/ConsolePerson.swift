@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 
 /// What a person of the console may see.
@@ -33,7 +34,7 @@ struct ConsolePerson: Sendable, Equatable {
   let lineSHA256: String
 
   /// Whether the person may see a publisher's data.
-  func sees(_ publisher: Int64) -> Bool { publishers.contains(publisher) }
+  func sees(_ publisher: PublisherId) -> Bool { publishers.contains(publisher) }
 
   /// The line of the file: name, role, publishers and the hash of the password, with a space between each two.
   static func line(_ name: String, _ role: ConsoleRole, _ publishers: SeenPublishers, _ password: Scrypt) -> String {

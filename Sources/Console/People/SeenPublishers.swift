@@ -1,9 +1,11 @@
+import Domain
+
 /// The publishers whose data a person of the console may see.
 enum SeenPublishers: Sendable, Equatable {
   case all
-  case only(Set<Int64>)
+  case only(Set<PublisherId>)
 
-  func contains(_ publisher: Int64) -> Bool {
+  func contains(_ publisher: PublisherId) -> Bool {
     switch self {
     case .all: true
     case .only(let ids): ids.contains(publisher)
@@ -11,7 +13,7 @@ enum SeenPublishers: Sendable, Equatable {
   }
 
   /// The only publisher; `nil` if there are more.
-  var single: Int64? {
+  var single: PublisherId? {
     guard case .only(let ids) = self, ids.count == 1 else { return nil }
     return ids.first
   }
@@ -30,7 +32,7 @@ enum SeenPublishers: Sendable, Equatable {
       self = .all
       return
     }
-    let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { Int64($0) }
+    let ids = text.split(separator: ",", omittingEmptySubsequences: false).map { PublisherId($0) }
     let known = ids.compactMap(\.self).filter { $0 > 0 }
     guard known.count == ids.count else { return nil }
     self = .only(Set(known))

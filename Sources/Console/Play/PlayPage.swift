@@ -80,7 +80,7 @@ struct PlayForm: Equatable {
   /// The publisher's app; `nil` for a text that names none.
   var place: AppKey? {
     let parts = app.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }
+    guard parts.count == 2, let publisher = PublisherId(parts[0]) else { return nil }
     return AppKey(publisherId: publisher, bundleId: BundleId(String(parts[1])))
   }
 }

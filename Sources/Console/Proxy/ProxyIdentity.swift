@@ -43,7 +43,7 @@ struct ProxyIdentity: Sendable, Equatable {
 
   /// The claims that lines of the file of roles can name: `user`, and `groups`.
   var claims: OpenIDClaims {
-    OpenIDClaims(members: ["user".exact: .string(name), "groups".exact: .array(groups.map { .string($0) })])
+    OpenIDClaims(members: [ExactText("user"): .string(name), ExactText("groups"): .array(groups.map { .string($0) })])
   }
 
   /// What the person may do, by the first line that fits.

@@ -1,4 +1,5 @@
 import Configuration
+import Formats
 import HTTPServer
 
 /// Whether a page of the console itself posts a form, and not another site with the browser of a person.
@@ -13,8 +14,8 @@ enum SameOrigin {
     let (site, origin) = (request.header("Sec-Fetch-Site"), request.header("Origin"))
     if let site, site != "same-origin" { return false }
     guard let origin else { return site != nil }
-    if let own { return origin == own }
+    if let own { return origin.isExactly(own) }
     guard let host = request.header("Host"), !host.isEmpty else { return false }
-    return origin == "http://" + host || origin == "https://" + host
+    return ["http://" + host, "https://" + host].containsExactly(origin)
   }
 }

@@ -36,11 +36,11 @@ struct SessionCookie {
 
   /// The first value of the cookie that is of the right form.
   func value(of request: HTTPServerRequest, where isRight: (String) -> Bool = { _ in true }) -> String? {
-    for (field, value) in request.headers where field.lowercased() == "cookie" {
+    for value in request.values(of: "Cookie") {
       for pair in value.split(separator: ";") {
         let pair = pair.drop { $0 == " " }
-        guard pair.hasPrefix(name + "=") else { continue }
-        let value = String(pair.dropFirst(name.utf8.count + 1))
+        guard pair.utf8.starts(with: (name + "=").utf8) else { continue }
+        let value = String(decoding: pair.utf8.dropFirst(name.utf8.count + 1), as: UTF8.self)
         if isRight(value) { return value }
       }
     }

@@ -3,13 +3,13 @@ import Domain
 
 /// For which app Apple posts a test notification, and where to.
 struct TestNotificationForm: Equatable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let bundleId: BundleId
   let environment: Environment
 
   /// Reads the values of a form or of an address; `nil` if they name no app in an environment.
   init?(_ value: (String) -> String?) {
-    guard let publisher = value("publisher").flatMap({ Int64($0) }), let app = value("app"), !app.isEmpty,
+    guard let publisher = value("publisher").flatMap({ PublisherId($0) }), let app = value("app"), !app.isEmpty,
       let environment = value("environment").map(Environment.init), environment.isSignedByApple
     else { return nil }
     (publisherId, bundleId, self.environment) = (publisher, BundleId(app), environment)

@@ -68,7 +68,7 @@ struct EndpointPage {
     .facts([
       ("Sent to", endpoint.url.isEmpty ? nil : .code(endpoint.shownURL(to: view.person.role))),
       ("Name", endpoint.name.isEmpty ? nil : .text(endpoint.name)),
-      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.joined(separator: ", "))),
+      ("Topics", endpoint.topics.isEmpty ? nil : .text(endpoint.topics.map(\.text).joined(separator: ", "))),
       ("Managed by", endpoint.isKnown ? .text(endpoint.managed) : nil),
       ("Created", endpoint.createdAt.map { view.time($0) }),
       ("Disabled because", state.health.disabled.map { .text($0.reason.words) }),
@@ -190,7 +190,7 @@ extension EndpointHealth.Reason {
 extension HTML {
   /// Attempts with links to their events.
   static func attempts(
-    _ caption: String, _ attempts: [DeliveryAttempt], _ view: ConsoleView, of publisher: Int64
+    _ caption: String, _ attempts: [DeliveryAttempt], _ view: ConsoleView, of publisher: PublisherId
   ) -> HTML {
     table(
       caption, ["When", "Event", "Topic"] + DeliveryAttempt.columns,
@@ -198,7 +198,7 @@ extension HTML {
         [
           view.time(attempt.time),
           link(view.link(to: EventKey(publisherId: publisher, id: attempt.eventId)), attempt.eventId.text),
-          text(attempt.topic),
+          text(attempt.topic.text),
         ] + attempt.cells(view)
       })
   }

@@ -33,7 +33,7 @@ struct EventDetailPage {
       [
         .element(.p, [.class("above")], [.text("Event of publisher \(event.publisherId)")]),
         .element(.h1, [.class("id")], [.text(event.id.text)]), .refusal(refusal),
-        view.region(.verdict, .element(.div, [.class("verdict")], [.element(.h2, [], [.text(topic)]), facts])),
+        view.region(.verdict, .element(.div, [.class("verdict")], [.element(.h2, [], [.text(topic.text)]), facts])),
         view.region(.deliveries, deliveries), view.region(.attempts, log), view.region(.answers, answers), body,
       ])
   }

@@ -8,7 +8,7 @@ extension EndpointKey {
 
 /// An event of a publisher's, or what is delivered in its place.
 struct EventKey: Hashable, Sendable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let id: EventId
 
   /// The segments of the page's address.
@@ -17,7 +17,7 @@ struct EventKey: Hashable, Sendable {
 
 /// The synchronizations of a publisher that have one id.
 struct SynchronizationsKey: Hashable, Sendable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let id: SynchronizationId
 
   /// The segments of the page's address.

@@ -3,7 +3,7 @@ public import Domain
 /// A place to ask Apple: one app in one environment, with the budget of each endpoint there.
 public struct CallPlace: Sendable, Hashable {
   /// `bundleId|environment`.
-  public let name: String
+  public let name: PlaceName
   public let bundleId: BundleId
   public let environment: Environment
   /// The endpoints that can answer, the preferred one first.
@@ -36,11 +36,11 @@ public struct CallBudget: Sendable, Hashable {
 /// A call that a script took out of its budget. The worker may make it at once.
 public struct CallPermit: Sendable, Hashable {
   /// The name of the place.
-  public let place: String
+  public let place: PlaceName
   public let endpoint: String
 
   /// Creates a permit.
-  public init(place: String, endpoint: String) {
+  public init(place: PlaceName, endpoint: String) {
     self.place = place
     self.endpoint = endpoint
   }

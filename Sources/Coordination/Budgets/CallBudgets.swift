@@ -1,3 +1,4 @@
+import Domain
 public import EventLoop
 public import Redis
 
@@ -31,7 +32,7 @@ public final class CallBudgets {
     return try CallAnswer(
       await redis.run(
         .takeCall, keys: ["budgetsKey": keys.budgets],
-        arguments: ["prefix": keys.prefix, "place": place.name, "urgency": urgency.rawValue],
+        arguments: ["prefix": keys.prefix, "place": place.name.text, "urgency": urgency.rawValue],
         moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }), at: place, "take call")
   }
 

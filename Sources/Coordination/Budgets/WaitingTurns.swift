@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 public import Redis
 
@@ -23,7 +23,7 @@ public final class WaitingTurns {
   /// run.
   ///
   /// - Returns: how long until then; a day at most. So from 1.7 million jobs on, each of them runs once a day.
-  public func take(of publisher: Int64) async throws -> Duration {
+  public func take(of publisher: PublisherId) async throws -> Duration {
     let reply = try await redis.run(
       .takeTurn, keys: ["turnsKey": keys.turns(publisher)],
       arguments: [

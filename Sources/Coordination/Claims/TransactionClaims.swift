@@ -63,7 +63,7 @@ public final class TransactionClaims {
   }
 
   /// Ends a claim whose synchronization is finalized: its worker died before it could.
-  public func end(_ claim: Claim, _ publisher: Int64, transaction: TransactionId) async throws {
+  public func end(_ claim: Claim, _ publisher: PublisherId, transaction: TransactionId) async throws {
     _ = try await redis.run(
       .endClaim, keys: ["claimKey": keys.claim(publisher, transaction)], arguments: ["claim": claim.encoded])
   }

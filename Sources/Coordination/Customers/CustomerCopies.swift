@@ -21,21 +21,21 @@ public final class CustomerCopies {
   private static let lifetime: Duration = .seconds(3600)
 
   /// Notes that the publisher has put the customer.
-  public func noteRegistered(_ publisher: Int64, _ id: CustomerId) async throws {
+  public func noteRegistered(_ publisher: PublisherId, _ id: CustomerId) async throws {
     _ = try await redis.send(copy(publisher, id, Self.registered))
   }
 
   /// Notes that the ledger says so, unless there is a note already.
-  public func noteStillRegistered(_ publisher: Int64, _ id: CustomerId) async throws {
+  public func noteStillRegistered(_ publisher: PublisherId, _ id: CustomerId) async throws {
     _ = try await redis.send(copy(publisher, id, Self.registered) + ["NX"])
   }
 
   /// Notes that the customer is about to be erased. So no gateway notes as registered what it read before.
-  public func noteErased(_ publisher: Int64, _ id: CustomerId) async throws {
+  public func noteErased(_ publisher: PublisherId, _ id: CustomerId) async throws {
     _ = try await redis.send(copy(publisher, id, Self.erased))
   }
 
-  private func copy(_ publisher: Int64, _ id: CustomerId, _ value: String) -> [String] {
+  private func copy(_ publisher: PublisherId, _ id: CustomerId, _ value: String) -> [String] {
     ["SET", keys.customer(publisher, id), value, "PX", String(Self.lifetime.wholeMilliseconds)]
   }
 

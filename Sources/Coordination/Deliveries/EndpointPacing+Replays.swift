@@ -1,3 +1,4 @@
+public import Domain
 import EventLoop
 import Redis
 
@@ -12,7 +13,7 @@ extension EndpointPacing {
   ///   - count: at most ``secondsOfReplays`` times the rate.
   ///   - perSecond: the publisher's rate, at least 1.
   /// - Returns: `nil` when there was enough. Otherwise the time until there will be enough; the script takes nothing.
-  public func takeReplays(_ count: Int, publisher: Int64, perSecond: Int) async throws -> Duration? {
+  public func takeReplays(_ count: Int, publisher: PublisherId, perSecond: Int) async throws -> Duration? {
     let reply = try await redis.run(
       .takeReplays, keys: ["replaysKey": keys.replays(publisher)],
       arguments: [

@@ -87,7 +87,7 @@ extension EndpointPacing {
   }
 
   /// Forgets the limits of a deleted endpoint.
-  public func forget(publisher: Int64, endpoint: EndpointId) async throws {
+  public func forget(publisher: PublisherId, endpoint: EndpointId) async throws {
     _ = try await redis.send([
       "UNLINK", keys.slots(publisher, endpoint), keys.pace(publisher, endpoint), keys.plans(publisher, endpoint),
     ])

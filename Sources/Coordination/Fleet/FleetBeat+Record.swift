@@ -29,7 +29,7 @@ extension FleetBeat {
       if let refusedApps {
         if hasMoreRefusedApps || refusedApps.count > Self.mostRefusedApps { json.member("hasMoreRefusedApps", true) }
         json.member("refusedApps", refusedApps.prefix(Self.mostRefusedApps)) { app, json in
-          json.member("publisherId", app.publisherId)
+          json.member("publisherId", app.publisherId.number)
           json.member("bundleId", app.bundleId)
           json.member("environment", app.environment)
           json.member("since", app.since)
@@ -93,7 +93,7 @@ extension FleetBeat.RefusedApp {
       case .string(let environment)? = members["environment"], case .integer(let since)? = members["since"],
       case .string(let cause)? = members["cause"]
     else { return nil }
-    self.init(BundleId(bundle), of: publisher, in: Environment(environment), since: since, cause: cause)
+    self.init(BundleId(bundle), of: PublisherId(publisher), in: Environment(environment), since: since, cause: cause)
   }
 }
 

@@ -41,7 +41,7 @@ public struct FleetBeat: Sendable, Equatable {
 
   /// An app in one environment, whose key Apple refuses.
   public struct RefusedApp: Sendable, Equatable {
-    public var publisherId: Int64
+    public var publisherId: PublisherId
     public var bundleId: BundleId
     public var environment: Environment
     /// In milliseconds since 1970.
@@ -49,7 +49,9 @@ public struct FleetBeat: Sendable, Equatable {
     /// What Apple said last.
     public var cause: String
 
-    public init(_ bundleId: BundleId, of publisherId: Int64, in environment: Environment, since: Int64, cause: String) {
+    public init(
+      _ bundleId: BundleId, of publisherId: PublisherId, in environment: Environment, since: Int64, cause: String
+    ) {
       (self.publisherId, self.bundleId, self.environment) = (publisherId, bundleId, environment)
       (self.since, self.cause) = (since, cause)
     }

@@ -10,20 +10,20 @@ public struct Keys: Sendable {
   public init(prefix: String) { self.prefix = prefix }
 
   /// String: the ``Claim`` on a transactionId.
-  public func claim(_ publisher: Int64, _ transaction: TransactionId) -> String {
+  public func claim(_ publisher: PublisherId, _ transaction: TransactionId) -> String {
     "\(prefix)claim:\(publisher):\(transaction)"
   }
   /// String with expiry: a second synchronization of a claimed transaction was recorded a moment ago.
-  public func shared(_ publisher: Int64, _ transaction: TransactionId) -> String {
+  public func shared(_ publisher: PublisherId, _ transaction: TransactionId) -> String {
     "\(prefix)shared:\(publisher):\(transaction)"
   }
   /// String: the last lease of a transaction, and the facts known about the transaction (`TransactionRecord`). It has
   /// an expiry while no worker has the lease.
-  public func transaction(_ publisher: Int64, _ transaction: TransactionId) -> String {
+  public func transaction(_ publisher: PublisherId, _ transaction: TransactionId) -> String {
     "\(prefix)transaction:\(publisher):\(transaction)"
   }
   /// Hash: the synchronization. It expires some time after its finalization.
-  public func synchronization(_ publisher: Int64, _ id: SynchronizationId) -> String {
+  public func synchronization(_ publisher: PublisherId, _ id: SynchronizationId) -> String {
     prefix + "sync:" + member(publisher, id)
   }
   /// Sorted set: the members of a lane's open synchronizations, by the time at which the sweep looks at them.
@@ -31,19 +31,25 @@ public struct Keys: Sendable {
   /// Hash: for each publisher how many of its synchronizations are open.
   public var limits: String { "\(prefix)limits" }
   /// Set: the open synchronizations of a customer, by their names in ``open(_:)-(JobLane)``.
-  public func open(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)open:\(publisher):\(customer)" }
+  public func open(_ publisher: PublisherId, _ customer: CustomerId) -> String {
+    "\(prefix)open:\(publisher):\(customer)"
+  }
   /// String with expiry: how far a publisher's rate is used up, in microseconds since 1970.
-  public func rate(_ publisher: Int64) -> String { "\(prefix)rate:\(publisher)" }
+  public func rate(_ publisher: PublisherId) -> String { "\(prefix)rate:\(publisher)" }
   /// String with expiry: how far a customer's rate is used up, in microseconds since 1970.
-  public func rate(_ publisher: Int64, _ customer: CustomerId) -> String { "\(prefix)rate:\(publisher):\(customer)" }
+  public func rate(_ publisher: PublisherId, _ customer: CustomerId) -> String {
+    "\(prefix)rate:\(publisher):\(customer)"
+  }
   /// String with expiry: how far the rate of a caller's reads is used up, in microseconds since 1970.
-  public func requestRate(_ publisher: Int64, _ caller: String) -> String { "\(prefix)reads:\(publisher):\(caller)" }
+  public func requestRate(_ publisher: PublisherId, _ caller: String) -> String {
+    "\(prefix)reads:\(publisher):\(caller)"
+  }
   /// The name of a synchronization in ``open(_:)-(JobLane)``.
-  public func member(_ publisher: Int64, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
+  public func member(_ publisher: PublisherId, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.
   public var synchronizationPrefix: String { prefix + "sync:" }
   /// String with expiry: a copy of whether the publisher has put a customer. The ledger has the truth.
-  public func customer(_ publisher: Int64, _ id: CustomerId) -> String { "\(prefix)customer:\(publisher):\(id)" }
+  public func customer(_ publisher: PublisherId, _ id: CustomerId) -> String { "\(prefix)customer:\(publisher):\(id)" }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }
   /// Sorted set: the lines of a lane's jobs that wait for a call to Apple, by the time at which each is worth a look,
@@ -53,7 +59,7 @@ public struct Keys: Sendable {
   public func line(_ name: String) -> String { "\(prefix)line:\(name)" }
   /// String with expiry: the last turn of a publisher's jobs that wait for an app whose key Apple refuses, in
   /// microseconds since 1970.
-  public func turns(_ publisher: Int64) -> String { "\(prefix)turns:\(publisher)" }
+  public func turns(_ publisher: PublisherId) -> String { "\(prefix)turns:\(publisher)" }
   /// String with expiry: how many runs of something have begun and not ended. The name tells of what: `delivery:HASH`,
   /// `notification:UUID`, `timer:…`, `refund:…` or `history:…`.
   public func begun(_ name: String) -> String { "\(prefix)begun:\(name)" }

@@ -32,7 +32,7 @@ extension Lease {
 
   private static func call(_ reply: [RESPValue]) -> CallPermit? {
     guard let place = reply[at: 5].string, let endpoint = reply[at: 6].string, !endpoint.isEmpty else { return nil }
-    return CallPermit(place: place, endpoint: endpoint)
+    return CallPermit(place: PlaceName(place), endpoint: endpoint)
   }
 
   private static func covered(_ reply: [RESPValue]) -> CoveredPurchase? {

@@ -72,7 +72,7 @@ public final class Leases {
         "urgency": CallUrgency(of: job.lane).rawValue, "mayCall": mayCall ? "1" : "0",
         "run": String(run),
       ],
-      moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
+      moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name.text, $0.endpoint, $0.rate] } })
   }
 
   /// Makes leases last longer, and keeps the sweep away from running jobs.

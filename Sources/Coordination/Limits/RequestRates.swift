@@ -1,3 +1,4 @@
+public import Domain
 public import EventLoop
 public import Redis
 
@@ -22,7 +23,7 @@ public final class RequestRates {
   ///   - perSecond: how many requests of this kind the caller may send in a second. One that costs a tenth of the rate
   ///     may be sent ten times, so requests of several kinds share one rate.
   /// - Returns: how long to wait, and nothing was counted; `nil` if the request may go on.
-  public func take(_ publisher: Int64, _ caller: String, perSecond: Double) async throws -> Duration? {
+  public func take(_ publisher: PublisherId, _ caller: String, perSecond: Double) async throws -> Duration? {
     let reply = try await redis.run(
       .takeRequest, keys: ["rateKey": keys.requestRate(publisher, caller)],
       arguments: ["rate": String(max(1, perSecond))])

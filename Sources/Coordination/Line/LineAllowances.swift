@@ -1,3 +1,5 @@
+public import Domain
+
 /// How many jobs a worker takes out of the line: in all, in bulk, and of each publisher.
 ///
 /// For example, a worker has 50 free places, and a publisher whose calls hang holds so many that 3 more are allowed.
@@ -21,10 +23,10 @@ public struct LineAllowances: Sendable, Equatable {
   /// What is left for each publisher that is not among ``publishers``.
   public var others: Left
   /// What is left for the publishers of which the worker has jobs in hand.
-  public var publishers: [Int64: Left]
+  public var publishers: [PublisherId: Left]
 
   /// Creates the allowances of a worker.
-  public init(all: Int, bulk: Int, others: Left, publishers: [Int64: Left] = [:]) {
+  public init(all: Int, bulk: Int, others: Left, publishers: [PublisherId: Left] = [:]) {
     (self.all, self.bulk, self.others, self.publishers) = (all, bulk, others, publishers)
   }
 

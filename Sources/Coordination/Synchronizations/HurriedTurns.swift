@@ -1,3 +1,5 @@
+import Domain
+
 /// The turns of jobs that a person does not let wait: every publisher's first one comes before any publisher's second
 /// one.
 ///
@@ -7,10 +9,10 @@ struct HurriedTurns: Equatable {
   /// The last turn, in milliseconds since 1970. Jobs beyond it share it.
   static let last: Int64 = 86_400_000
 
-  private var taken: [Int64: Int64] = [:]
+  private var taken: [PublisherId: Int64] = [:]
 
   /// The next turn of a publisher, from 1 on.
-  mutating func next(of publisher: Int64) -> Int64 {
+  mutating func next(of publisher: PublisherId) -> Int64 {
     let turn = min((taken[publisher] ?? 0) + 1, Self.last)
     taken[publisher] = turn
     return turn

@@ -7,7 +7,7 @@ import JSON
 public struct JobFilter: Sendable, Equatable {
   /// Why it is retrying.
   public var cause: RetryCause?
-  public var publisher: Int64?
+  public var publisher: PublisherId?
   /// The bundle id of an app.
   public var app: BundleId?
   /// The id of a synchronization.
@@ -26,7 +26,7 @@ public struct JobFilter: Sendable, Equatable {
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - apps: the bundle ids of a publisher's apps. They count while no run has found out which one it is.
-  public func matches(_ open: OpenJob, at now: Int64, apps: (Int64) -> Set<BundleId>) -> Bool {
+  public func matches(_ open: OpenJob, at now: Int64, apps: (PublisherId) -> Set<BundleId>) -> Bool {
     guard open.status == .retrying else { return false }
     if let cause, open.cause != cause { return false }
     if let publisher, open.job.publisherId != publisher { return false }
@@ -37,8 +37,8 @@ public struct JobFilter: Sendable, Equatable {
       if isFar || .milliseconds(max(0, age)) < olderThan { return false }
     }
     guard let app else { return true }
-    if let place = open.place, !place.isEmpty {
-      return place.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
+    if let place = open.place, !place.text.isEmpty {
+      return place.text.utf8.prefix { $0 != UInt8(ascii: "|") }.elementsEqual(app.text.utf8)
     }
     return apps(open.job.publisherId).contains(app)
   }
@@ -50,7 +50,7 @@ public struct JobFilter: Sendable, Equatable {
       json.member("cause", cause?.rawValue)
       json.member("id", synchronization)
       json.member("olderThanSeconds", olderThan.map { Int64($0.wholeMilliseconds) / 1000 })
-      json.member("publisher", publisher)
+      json.member("publisher", publisher?.number)
       json.member("registeredUntil", registeredUntil.map { rfc3339(milliseconds: $0) })
     }
   }

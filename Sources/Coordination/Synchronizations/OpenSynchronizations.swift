@@ -17,7 +17,7 @@ public final class OpenSynchronizations {
   }
 
   /// Reads a synchronization; `nil` when there is none, or none any more. It has no result: only the ledger has it.
-  public func synchronization(_ publisher: Int64, _ id: SynchronizationId) async throws -> Synchronization? {
+  public func synchronization(_ publisher: PublisherId, _ id: SynchronizationId) async throws -> Synchronization? {
     let key = keys.synchronization(publisher, id)
     let fields = try await redis.send(["HGETALL", key]).hash
     try RecordVersion.check(fields, key: key, "read synchronization")
@@ -26,7 +26,7 @@ public final class OpenSynchronizations {
 
   /// The state of a synchronization, and why it is retrying; no status if the store does not know it.
   public func progress(
-    _ publisher: Int64, _ id: SynchronizationId
+    _ publisher: PublisherId, _ id: SynchronizationId
   ) async throws -> (status: Synchronization.Status?, cause: RetryCause?) {
     let fields = try await redis.send(["HMGET", keys.synchronization(publisher, id), "status", "cause"]).array ?? []
     guard fields.count == 2 else { return (nil, nil) }
@@ -55,7 +55,7 @@ public final class OpenSynchronizations {
 
 extension Synchronization {
   /// Reads a synchronization from the fields of its hash.
-  init?(publisher: Int64, id: SynchronizationId, fields: [String: String]) {
+  init?(publisher: PublisherId, id: SynchronizationId, fields: [String: String]) {
     guard let customer = fields["customer"], let transaction = fields["transaction"],
       let status = fields["status"].flatMap(Status.init)
     else { return nil }

@@ -80,7 +80,7 @@ struct JobsCommand {
   /// Collects the jobs that the command is about; prints them if it only looks.
   private func meant(_ filter: JobFilter, at now: Int64) async throws -> MeantJobs {
     let publishers = configuration.publishers
-    func apps(_ publisher: Int64) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
+    func apps(_ publisher: PublisherId) -> Set<BundleId> { Set(publishers[publisher]?.apps.map(\.bundleId) ?? []) }
     let isRetry = options.action == .retry
     var meant = MeantJobs(keeping: isRetry ? most : 0)
     try await open.forEachPage(doors: DoorRegistry.catalog) { page in
@@ -102,7 +102,7 @@ struct JobsCommand {
 
   private func line(of open: OpenJob, at now: Int64) -> String {
     jsonLine { json in
-      json.member("publisherId", open.job.publisherId)
+      json.member("publisherId", open.job.publisherId.number)
       json.member("synchronizationId", open.job.synchronizationId)
       json.member("transactionId", open.job.transactionId)
       json.member("cause", open.cause?.rawValue)

@@ -44,7 +44,7 @@ struct JobsOptions: Equatable {
       switch word {
       case "--cause":
         options.filter.cause = try words.choice(of: word, RetryCause.allCases.map(\.rawValue), RetryCause.init)
-      case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", Int64.init)
+      case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", PublisherId.init)
       case "--app": options.filter.app = BundleId(try words.text(of: word, "the bundle id of an app"))
       case "--id":
         options.filter.synchronization = SynchronizationId(try words.text(of: word, "the id of a synchronization"))

@@ -1,6 +1,7 @@
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import Glibc
 import Observability
 import Simulator
@@ -48,7 +49,8 @@ extension Simulator.Configuration {
     self.init(
       host: settings.listen.host, port: settings.listen.port, folder: settings.folder, tlsNames: settings.tlsNames,
       apps: settings.apps.map {
-        Simulator.App(bundleId: $0.bundleId.text, appAppleId: $0.appAppleId, issuerId: $0.issuerId, keyId: $0.keyId)
+        Simulator.App(
+          bundleId: ExactText($0.bundleId.text), appAppleId: $0.appAppleId, issuerId: $0.issuerId, keyId: $0.keyId)
       },
       latency: settings.latency)
     lifeMonth = settings.lifeMonth

@@ -113,7 +113,7 @@ enum SubscribersCommand {
   static func line(of event: OwedEvents.Listed) -> String {
     jsonLine { json in
       json.member("eventId", event.eventId)
-      json.member("publisherId", event.publisherId)
+      json.member("publisherId", event.publisherId.number)
       json.member("topic", event.topic)
       json.member("tries", event.tries)
       json.member("owedSince", rfc3339(milliseconds: event.owedSince))

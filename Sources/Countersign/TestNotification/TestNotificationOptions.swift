@@ -6,7 +6,7 @@ import Domain
 struct TestNotificationOptions {
   var bundleId: BundleId = ""
   var environment = Environment.production
-  var publisherId: Int64?
+  var publisherId: PublisherId?
   /// The arguments that name the configuration.
   var rest: [String] = []
 
@@ -26,7 +26,7 @@ struct TestNotificationOptions {
       case ("--app", _): bundleId = BundleId(value)
       case ("--environment", "production"): environment = .production
       case ("--environment", "sandbox"): environment = .sandbox
-      case ("--publisher", _) where Int64(value) != nil: publisherId = Int64(value)
+      case ("--publisher", _) where PublisherId(value) != nil: publisherId = PublisherId(value)
       case ("--environment", _):
         let question = NearestName.question(value, among: ["production", "sandbox"])
         throw Self.mistake("\(value) is no value of \(parts[0])\(question)")
@@ -38,7 +38,7 @@ struct TestNotificationOptions {
 
   /// An app, and the publisher that has it.
   struct Found {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let app: Publisher.App
   }
 

@@ -32,13 +32,13 @@ extension CommitState {
 
   /// A notification that a commit has applied.
   public struct AppliedNotification: Sendable, Equatable {
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     public let uuid: NotificationUUID
     /// Whether it brought news. A stale one, and a repeated one, changes nothing.
     public let isNews: Bool
 
     /// Creates a row.
-    public init(publisherId: Int64, uuid: NotificationUUID, isNews: Bool) {
+    public init(publisherId: PublisherId, uuid: NotificationUUID, isNews: Bool) {
       self.publisherId = publisherId
       self.uuid = uuid
       self.isNews = isNews

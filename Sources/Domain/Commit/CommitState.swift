@@ -33,7 +33,7 @@ public struct CommitState: Sendable {
 
   /// A transaction of a publisher's, in whichever environment.
   private struct TransactionKey: Hashable {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let id: TransactionId
   }
 
@@ -132,7 +132,7 @@ public struct CommitState: Sendable {
   }
 
   /// Notes that a notification is applied.
-  mutating func note(_ uuid: NotificationUUID, of publisherId: Int64, isNews: Bool) {
+  mutating func note(_ uuid: NotificationUUID, of publisherId: PublisherId, isNews: Bool) {
     changes.notifications.append(AppliedNotification(publisherId: publisherId, uuid: uuid, isNews: isNews))
   }
 

@@ -1,10 +1,10 @@
 /// Names a customer of a publisher.
 public struct CustomerKey: Hashable, Comparable, Sendable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let id: CustomerId
 
   /// Names a customer.
-  public init(publisherId: Int64, id: CustomerId) {
+  public init(publisherId: PublisherId, id: CustomerId) {
     self.publisherId = publisherId
     self.id = id
   }

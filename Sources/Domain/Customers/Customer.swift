@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 /// A publisher's user.
 public struct Customer: Sendable, Equatable {
@@ -6,7 +6,7 @@ public struct Customer: Sendable, Equatable {
   public let id: CustomerId
   /// As the publisher wrote it. No two customers of a publisher have addresses that differ only in the case of ASCII
   /// letters.
-  public let email: String?
+  @Exact public private(set) var email: String?
   /// By which the app names the customer to Apple.
   public let appAccountToken: AppAccountToken?
 
@@ -21,10 +21,5 @@ public struct Customer: Sendable, Equatable {
   public static func emailKey(_ email: String) -> String {
     let upper = UInt8(ascii: "A")...UInt8(ascii: "Z")
     return String(decoding: email.utf8.map { upper.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-  }
-
-  public static func == (one: Customer, other: Customer) -> Bool {
-    one.id == other.id && one.email?.exact == other.email?.exact
-      && one.appAccountToken == other.appAccountToken
   }
 }

@@ -1,12 +1,12 @@
-import Formats
+public import Formats
 
 /// What a person at the console has noted about a customer.
 public struct CustomerNote: Sendable, Equatable {
   public var id: NoteId
   public var customer: CustomerKey
-  public var text: String
+  @Exact public var text: String
   /// Who wrote it, by the name at the console.
-  public var person: String
+  @Exact public var person: String
   /// Milliseconds since 1970.
   public var createdAt: Int64
 
@@ -14,11 +14,6 @@ public struct CustomerNote: Sendable, Equatable {
   public init(id: NoteId, customer: CustomerKey, text: String, person: String, createdAt: Int64) {
     (self.id, self.customer, self.text) = (id, customer, text)
     (self.person, self.createdAt) = (person, createdAt)
-  }
-
-  public static func == (one: CustomerNote, other: CustomerNote) -> Bool {
-    one.id == other.id && one.customer == other.customer && one.text.exact == other.text.exact
-      && one.person.exact == other.person.exact && one.createdAt == other.createdAt
   }
 }
 

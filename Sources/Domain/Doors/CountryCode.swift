@@ -14,7 +14,7 @@ public enum CountryCode {
 
   private static let table: [ExactText: String] = Dictionary(
     uniqueKeysWithValues: pairs.split(whereSeparator: \.isWhitespace).map {
-      (String($0.prefix(3)).exact, String($0.suffix(2)))
+      (ExactText(String($0.prefix(3))), String($0.suffix(2)))
     })
 
   /// The three letters of each country, with its two letters behind them. XKS is Apple's code of Kosovo.

@@ -8,7 +8,7 @@ public protocol DoorContract: Sendable {
   /// Its name.
   var id: Door { get }
   /// The topics of its events.
-  var topics: [String] { get }
+  var topics: [EventTopic] { get }
   /// The formats of its webhooks.
   var formats: [WebhookEndpoint.Format] { get }
   /// The columns of the vendor's export, for imports; `nil` if it has none. An import needs no open door.
@@ -25,7 +25,7 @@ public protocol DoorContract: Sendable {
 
 extension DoorContract {
   /// None.
-  public var topics: [String] { [] }
+  public var topics: [EventTopic] { [] }
   /// None.
   public var formats: [WebhookEndpoint.Format] { [] }
   /// None.
@@ -46,19 +46,21 @@ public struct DoorCatalog: Sendable {
   public init(_ all: [any DoorContract] = []) { self.all = all }
 
   /// Returns the door with a name.
-  public func door(named name: String) -> Door? { all.first { $0.id.rawValue.exact == name.exact }?.id }
+  public func door(named name: String) -> Door? { all.first { $0.id.rawValue.isExactly(name) }?.id }
 
   /// Every topic that an endpoint can have: ours, then those of the doors.
-  public var topics: [String] { EventTopic.own + all.flatMap(\.topics) }
+  public var topics: [EventTopic] { EventTopic.own + all.flatMap(\.topics) }
 
   /// The rule for an endpoint's topics, as the text of a mistake.
-  public var topicsExpectation: String { "expected a list of \(topics.joined(separator: ", ")), none of them twice" }
+  public var topicsExpectation: String {
+    "expected a list of \(topics.map(\.text).joined(separator: ", ")), none of them twice"
+  }
 
   /// Every format of webhooks: ours, then those of the doors.
   public var formats: [WebhookEndpoint.Format] { [.cleeng] + all.flatMap(\.formats) }
 
   /// Returns the format with a name.
   public func format(named name: String) -> WebhookEndpoint.Format? {
-    formats.first { $0.rawValue.exact == name.exact }
+    formats.first { $0.rawValue.isExactly(name) }
   }
 }

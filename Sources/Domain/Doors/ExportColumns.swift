@@ -33,6 +33,6 @@ public struct ExportColumns: Sendable {
 
   /// An id without what the vendor puts before it, such as `apple:` in `apple:1000000001`.
   public func bare(_ id: String) -> String {
-    !idPrefix.isEmpty && id.hasPrefix(idPrefix) ? String(id.dropFirst(idPrefix.count)) : id
+    id.utf8.starts(with: idPrefix.utf8) ? String(decoding: id.utf8.dropFirst(idPrefix.utf8.count), as: UTF8.self) : id
   }
 }

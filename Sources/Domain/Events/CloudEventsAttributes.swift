@@ -13,21 +13,21 @@ public enum CloudEventsAttributes {
   private static let sourceOfPublisher = "/countersign/"
 
   /// The publisher that ``source`` names; `nil` for any other text.
-  public static func publisher(_ source: String) -> Int64? {
-    source.hasPrefix(sourceOfPublisher) ? Int64(source.dropFirst(sourceOfPublisher.count)) : nil
+  public static func publisher(_ source: String) -> PublisherId? {
+    source.hasPrefix(sourceOfPublisher) ? PublisherId(source.dropFirst(sourceOfPublisher.count)) : nil
   }
 
   /// Returns the headers of one event.
   ///
   /// - Parameter milliseconds: when the event happened, in milliseconds since 1970.
   public static func headers(
-    id: EventId, publisher: Int64, topic: String, at milliseconds: Int64
+    id: EventId, publisher: PublisherId, topic: EventTopic, at milliseconds: Int64
   ) -> [String: EventHeader] {
     [
       "cloudEvents_specversion": "1.0",
       "cloudEvents_id": .string(id.text),
       source: .string("\(sourceOfPublisher)\(publisher)"),
-      "cloudEvents_type": .string(topic),
+      "cloudEvents_type": .string(topic.text),
       time: .string(rfc3339(milliseconds: milliseconds)),
     ]
   }

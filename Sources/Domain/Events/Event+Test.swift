@@ -6,7 +6,7 @@ extension Event {
   /// no other event: events of all publishers share one key.
   ///
   /// - Parameter token: a random text. The same one makes the same id.
-  public static func id(ofTest token: String, at endpoint: EndpointId, of publisher: Int64) -> EventId {
+  public static func id(ofTest token: String, at endpoint: EndpointId, of publisher: PublisherId) -> EventId {
     id(publisher, EventTopic.test, [endpoint.text, token])
   }
 
@@ -16,7 +16,7 @@ extension Event {
   ///   - endpoint: the only one that gets it.
   ///   - id: a random one, with `evt_` in front, or ``id(ofTest:at:of:)``.
   ///   - now: milliseconds since 1970.
-  public init(testing endpoint: EndpointId, of publisher: Int64, id: EventId, traceparent: String?, now: Int64) {
+  public init(testing endpoint: EndpointId, of publisher: PublisherId, id: EventId, traceparent: String?, now: Int64) {
     let body = Self.envelope(publisher, EventTopic.test) { data in
       data.member("endpointId", endpoint)
       data.member("time", rfc3339(milliseconds: now))

@@ -55,7 +55,7 @@ extension Event {
   ///
   /// - Parameter failingSince: since when every attempt has failed, in milliseconds since 1970.
   public init(
-    _ endpoint: WebhookEndpoint, of publisher: Int64, _ disabled: EndpointHealth.Disabled, failingSince: Int64?
+    _ endpoint: WebhookEndpoint, of publisher: PublisherId, _ disabled: EndpointHealth.Disabled, failingSince: Int64?
   ) {
     self.init(
       of: [endpoint.id.text, String(disabled.at)], publisherId: publisher, customerId: nil,

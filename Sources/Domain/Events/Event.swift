@@ -6,11 +6,11 @@ package import JSON
 public struct Event: Sendable, Equatable {
   /// The same for every publish; consumers drop repeats by it.
   public let id: EventId
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   /// The customer that it is about; `nil` for an event about no customer, and after the customer's erasure.
   public let customerId: CustomerId?
   /// One of ``DoorCatalog/topics``.
-  public let topic: String
+  public let topic: EventTopic
   /// Grows with every change of what the event tells; `nil` for events without a version.
   public let version: Int64?
   /// When it happened, in milliseconds since 1970.
@@ -29,7 +29,7 @@ public struct Event: Sendable, Equatable {
 
   /// Creates an event.
   public init(
-    id: EventId, publisherId: Int64, customerId: CustomerId? = nil, topic: String, version: Int64? = nil,
+    id: EventId, publisherId: PublisherId, customerId: CustomerId? = nil, topic: EventTopic, version: Int64? = nil,
     traceparent: String? = nil, time: Int64, body: [UInt8], isReduced: Bool = false
   ) {
     self.id = id
@@ -51,7 +51,8 @@ public struct Event: Sendable, Equatable {
   /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
   ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
   package init(
-    of parts: [String], publisherId: Int64, customerId: CustomerId?, topic: String, version: Int64?, time: Int64,
+    of parts: [String], publisherId: PublisherId, customerId: CustomerId?, topic: EventTopic, version: Int64?,
+    time: Int64,
     traceparent: String?, data: (inout JSONWriter) -> Void
   ) {
     let id = Self.id(publisherId, topic, parts)
@@ -69,10 +70,10 @@ public struct Event: Sendable, Equatable {
   }
 
   static func envelope(
-    _ publisherId: Int64, _ topic: String, _ data: (inout JSONWriter) -> Void
+    _ publisherId: PublisherId, _ topic: EventTopic, _ data: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     JSONWriter.object { envelope in
-      envelope.member("broadcasterId", publisherId)
+      envelope.member("broadcasterId", publisherId.number)
       envelope.member("data", data)
       envelope.member("topic", topic)
     }
@@ -94,8 +95,8 @@ extension Event {
       [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text])
   }
 
-  package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> EventId {
-    let name = ([String(publisherId), topic] + parts).lengthPrefixed
+  package static func id(_ publisherId: PublisherId, _ topic: EventTopic, _ parts: [String]) -> EventId {
+    let name = ([String(publisherId), topic.text] + parts).lengthPrefixed
     return EventId("evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16]))
   }
 }

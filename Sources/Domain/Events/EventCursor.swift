@@ -63,7 +63,7 @@ public struct EventCursor: Sendable, Equatable {
   /// - Parameters:
   ///   - system: the number that PostgreSQL's server got when its data folder was made.
   ///   - timeline: how often a standby was promoted, or the server restored, since then.
-  public static func history(system: Int64, timeline: Int64, publisher: Int64) -> UInt64 {
+  public static func history(system: Int64, timeline: Int64, publisher: PublisherId) -> UInt64 {
     SHA256.hash(Array("\(system):\(timeline):\(publisher)".utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

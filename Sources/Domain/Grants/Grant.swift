@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 /// Access to one offer that a person of the publisher's gave one customer by hand, until a date.
 ///
@@ -10,7 +10,7 @@ public struct Grant: Sendable, Equatable {
   public var offerId: OfferId
   public var reason: Reason
   /// What the person noted. It may tell about the customer.
-  public var note: String?
+  @Exact public var note: String?
   /// Times are milliseconds since 1970.
   public var createdAt: Int64
   /// The access ends at this time.
@@ -49,11 +49,6 @@ public struct Grant: Sendable, Equatable {
     (self.withdrawnAt, self.endedAt) = (withdrawnAt, endedAt)
   }
 
-  public static func == (one: Grant, other: Grant) -> Bool {
-    one.isSameWish(as: other) && one.createdAt == other.createdAt && one.withdrawnAt == other.withdrawnAt
-      && one.endedAt == other.endedAt
-  }
-
   /// Its state at a time.
   public func state(at now: Int64) -> State {
     if withdrawnAt != nil { return .withdrawn }
@@ -63,6 +58,6 @@ public struct Grant: Sendable, Equatable {
   /// Whether somebody asks for the same grant again, and not for another one under its id.
   public func isSameWish(as other: Grant) -> Bool {
     id == other.id && customer == other.customer && offerId == other.offerId && reason == other.reason
-      && note?.exact == other.note?.exact && endsAt == other.endsAt
+      && note.isExactly(other.note) && endsAt == other.endsAt
   }
 }

@@ -16,12 +16,12 @@ where StringLiteralType == String, StringInterpolation == DefaultStringInterpola
 }
 
 extension Identifier {
-  @inlinable public static func == (one: Self, other: Self) -> Bool { one.text.exact == other.text.exact }
+  @inlinable public static func == (one: Self, other: Self) -> Bool { one.text.isExactly(other.text) }
 
   /// The order of the bytes: that of `ORDER BY` with `COLLATE "C"`.
-  @inlinable public static func < (one: Self, other: Self) -> Bool { one.text.exact < other.text.exact }
+  @inlinable public static func < (one: Self, other: Self) -> Bool { ExactText(one.text) < ExactText(other.text) }
 
-  @inlinable public func hash(into hasher: inout Hasher) { hasher.combine(text.exact) }
+  @inlinable public func hash(into hasher: inout Hasher) { hasher.combine(ExactText(text)) }
 
   @inlinable public var description: String { text }
 
@@ -36,7 +36,7 @@ extension Identifier {
     try container.encode(text)
   }
 
-  public var codingKey: any CodingKey { text.exact.codingKey }
+  public var codingKey: any CodingKey { ExactText(text).codingKey }
 
   public init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
 }

@@ -1,3 +1,5 @@
+public import Formats
+
 /// What another system claims about a purchase. Reports compare it with what Apple says.
 public struct ClaimedPurchase: Sendable, Equatable {
   public var offerId: OfferId?
@@ -6,7 +8,7 @@ public struct ClaimedPurchase: Sendable, Equatable {
   /// Until when there is access, in milliseconds since 1970.
   public var expiresAt: Int64?
   /// The vendor's own id.
-  public var vendorId: String?
+  @Exact public var vendorId: String?
 
   /// Creates a claim.
   public init(

@@ -64,7 +64,7 @@ public struct UploadedImport: Sendable, Equatable {
   }
 
   public var id: ImportId
-  public var publisherId: Int64
+  public var publisherId: PublisherId
   public var wish: Wish
   public var state = ImportState.uploading
   /// The name of the publisher's token that asked for it last.
@@ -91,7 +91,7 @@ public struct UploadedImport: Sendable, Equatable {
   public var worker: String?
 
   /// Creates an import without a file.
-  public init(id: ImportId, publisherId: Int64, wish: Wish, token: String? = nil, createdAt: Int64) {
+  public init(id: ImportId, publisherId: PublisherId, wish: Wish, token: String? = nil, createdAt: Int64) {
     (self.id, self.publisherId, self.wish, self.token) = (id, publisherId, wish, token)
     (self.createdAt, changedAt) = (createdAt, createdAt)
   }

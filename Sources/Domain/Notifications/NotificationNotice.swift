@@ -30,7 +30,7 @@ public struct NotificationNotice: Sendable, Equatable {
     }
   }
 
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   /// Apple's `notificationUUID`.
   public let uuid: NotificationUUID
   /// Apple's subtype.
@@ -44,7 +44,7 @@ public struct NotificationNotice: Sendable, Equatable {
 
   /// Creates a notice.
   public init(
-    publisherId: Int64, uuid: NotificationUUID, subtype: String? = nil, environment: Environment,
+    publisherId: PublisherId, uuid: NotificationUUID, subtype: String? = nil, environment: Environment,
     bundleId: BundleId, signedDate: Int64, kind: Kind
   ) {
     self.publisherId = publisherId

@@ -4,13 +4,13 @@ import Formats
 public struct NotificationSource: Sendable {
   /// Names an app of a publisher in one environment.
   public struct Key: Hashable, Sendable {
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     public let bundleId: BundleId
     /// `Production` or `Sandbox`.
     public let environment: Environment
 
     /// Names a source.
-    public init(publisherId: Int64, bundleId: BundleId, environment: Environment) {
+    public init(publisherId: PublisherId, bundleId: BundleId, environment: Environment) {
       self.publisherId = publisherId
       self.bundleId = bundleId
       self.environment = environment

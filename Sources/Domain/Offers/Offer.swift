@@ -1,3 +1,5 @@
+public import Formats
+
 /// What a customer gets access to, and the Apple products that give it.
 public struct Offer: Sendable, Equatable {
   public let id: OfferId
@@ -6,17 +8,17 @@ public struct Offer: Sendable, Equatable {
   /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
   public let accessDays: Int?
   /// What the offer opens, in the publisher's own words.
-  public let tags: [String]
+  @Exact public private(set) var tags: [String]
   /// The name for people.
-  public let displayName: String?
+  @Exact public private(set) var displayName: String?
   /// The class of the item in the publisher's catalog.
-  public let itemClass: String?
+  @Exact public private(set) var itemClass: String?
   /// The version of the publisher's catalog that has the offer.
-  public let catalogVersion: String?
+  @Exact public private(set) var catalogVersion: String?
   /// The price that the publisher's catalog shows; Apple's price counts.
   public let price: Price?
   /// The coupons of generic campaigns that are valid for the offer.
-  public let coupons: [String]
+  @Exact public private(set) var coupons: [String]
   /// What a refund does to the access.
   public let refunds: RefundPolicy
   /// Whether a purchase that a family member shares gives access.
@@ -50,10 +52,10 @@ public struct Offer: Sendable, Equatable {
     /// In hundredths of the currency.
     public let amount: Int64
     /// The code after ISO 4217, for example `USD`.
-    public let currency: String
+    public let currency: CurrencyCode
 
     /// Creates a price.
-    public init(amount: Int64, currency: String) {
+    public init(amount: Int64, currency: CurrencyCode) {
       self.amount = amount
       self.currency = currency
     }

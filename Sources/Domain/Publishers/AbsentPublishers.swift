@@ -3,7 +3,7 @@ import Formats
 /// What is known of the publishers that a role cannot serve, because their files have mistakes: enough to tell their
 /// callers from strangers.
 struct AbsentPublishers: Sendable {
-  private var ids: Set<Int64> = []
+  private var ids: Set<PublisherId> = []
   /// Whether a file tells no id.
   private var hidesId = false
   /// Until when a credential that nobody has may be one of theirs, in milliseconds since 1970.
@@ -28,13 +28,13 @@ struct AbsentPublishers: Sendable {
     }
   }
 
-  func mayHave(_ id: Int64) -> Bool { hidesId || ids.contains(id) }
+  func mayHave(_ id: PublisherId) -> Bool { hidesId || ids.contains(id) }
 
   func mayHave(tokenHash hash: [UInt8], now: Int64) -> Bool { tokens.contains(hash) || now < doubtUntil }
 
-  func mayHave(issuer: String, _ audiences: [String], now: Int64) -> Bool {
+  func mayHave(issuer: TokenIssuer, _ audiences: [TokenAudience], now: Int64) -> Bool {
     now < doubtUntil
-      || policies.contains { $0.issuer?.exact == issuer.exact && $0.admits(audiences: audiences) }
+      || policies.contains { $0.issuer == issuer && $0.admits(audiences: audiences) }
   }
 
   func mayHave(_ hash: [UInt8], in ring: DoorRing, now: Int64) -> Bool {

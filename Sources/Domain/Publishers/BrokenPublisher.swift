@@ -6,7 +6,7 @@ public struct BrokenPublisher: Sendable {
   /// The file's name, without its folder.
   public let file: String
   /// The publisher's id: from the file, or else from the file's name; `nil` if neither tells it.
-  public let id: Int64?
+  public let id: PublisherId?
   /// A sentence for each mistake.
   public let mistakes: [String]
   /// The part of the file that can be read. It only serves to recognize the publisher's callers.
@@ -22,7 +22,7 @@ public struct BrokenPublisher: Sendable {
 
   /// Creates a broken publisher.
   public init(
-    file: String, id: Int64?, mistakes: [String], remains: Publisher? = nil, bundleIds: [BundleId] = [],
+    file: String, id: PublisherId?, mistakes: [String], remains: Publisher? = nil, bundleIds: [BundleId] = [],
     hidesCallers: Bool, isKept: Bool = false, since: Int64 = 0
   ) {
     (self.file, self.id, self.mistakes) = (file, id, mistakes)

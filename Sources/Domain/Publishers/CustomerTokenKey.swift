@@ -1,14 +1,13 @@
 public import Crypto
-import Formats
 
 /// A key that checks customers' tokens, with the id that tokens call it by.
 public struct CustomerTokenKey: Sendable {
   /// `kid` of the tokens (RFC 7515, section 4.1.4); `nil` for a key without one.
-  public let id: String?
+  public let id: KeyId?
   public let key: Key
 
   /// Creates a key.
-  public init(id: String? = nil, _ key: Key) {
+  public init(id: KeyId? = nil, _ key: Key) {
     self.id = id
     self.key = key
   }
@@ -21,7 +20,7 @@ public struct CustomerTokenKey: Sendable {
     case eddsa(Ed25519PublicKey)
 
     /// The name of the algorithm.
-    public var algorithm: String {
+    public var algorithm: SignatureAlgorithm {
       switch self {
       case .hs256: "HS256"
       case .rs256: "RS256"
@@ -31,9 +30,9 @@ public struct CustomerTokenKey: Sendable {
     }
 
     /// Whether a token may write this `alg` for the key. RFC 9864 gives EdDSA with this curve a name of its own.
-    public func fits(_ algorithm: String) -> Bool {
-      if algorithm.exact == self.algorithm.exact { return true }
-      if case .eddsa = self { return algorithm.exact == "Ed25519" } else { return false }
+    public func fits(_ algorithm: SignatureAlgorithm) -> Bool {
+      if algorithm == self.algorithm { return true }
+      if case .eddsa = self { return algorithm == "Ed25519" } else { return false }
     }
 
     /// Whether `signature` is this key's over a text.
@@ -55,17 +54,17 @@ extension [CustomerTokenKey] {
   /// token. A token without a `kid` leads to the single key without an id, or else to the single key of all. Only keys
   /// of the token's algorithm count. So a token never costs more than one check of a signature, however many keys there
   /// are.
-  public func key(id: String?, algorithm: String) -> CustomerTokenKey? {
+  public func key(id: KeyId?, algorithm: SignatureAlgorithm) -> CustomerTokenKey? {
     let fitting = filter { $0.key.fits(algorithm) }
     let unnamed = fitting.filter { $0.id == nil }
     guard let id else {
       let serving = unnamed.isEmpty ? fitting : unnamed
       return serving.count == 1 ? serving[0] : nil
     }
-    if let named = fitting.first(where: { $0.id?.exact == id.exact }) { return named }
+    if let named = fitting.first(where: { $0.id == id }) { return named }
     return unnamed.count == 1 && !has(id: id) ? unnamed[0] : nil
   }
 
   /// Whether a key has this id.
-  public func has(id: String) -> Bool { contains { $0.id?.exact == id.exact } }
+  public func has(id: KeyId) -> Bool { contains { $0.id == id } }
 }

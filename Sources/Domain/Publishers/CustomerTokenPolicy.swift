@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 extension Publisher {
   /// How a customer's bearer token must be signed, what it must say, and where it names the customer.
@@ -9,9 +9,9 @@ extension Publisher {
     public let keySet: KeySetAddress?
     public let customerClaim: String
     /// The only `iss`; `nil` accepts a token with any and with none.
-    public let issuer: String?
+    public let issuer: TokenIssuer?
     /// A token must name one of them in `aud`; if empty, `aud` does not count.
-    public let audiences: [String]
+    public let audiences: [TokenAudience]
     /// The most seconds from `iat` to `exp`; `nil` does not limit them, and asks for no `iat`.
     public let maxLifetime: Int64?
     /// The clocks of other parties may be wrong by this many seconds.
@@ -22,8 +22,8 @@ extension Publisher {
 
     /// Creates a policy.
     public init(
-      keys: [CustomerTokenKey], keySet: KeySetAddress? = nil, customerClaim: String, issuer: String? = nil,
-      audiences: [String] = [], maxLifetime: Int64? = nil, leeway: Int64 = defaultLeeway
+      keys: [CustomerTokenKey], keySet: KeySetAddress? = nil, customerClaim: String, issuer: TokenIssuer? = nil,
+      audiences: [TokenAudience] = [], maxLifetime: Int64? = nil, leeway: Int64 = defaultLeeway
     ) {
       self.keys = keys
       self.keySet = keySet
@@ -42,8 +42,8 @@ extension Publisher {
     public typealias Key = CustomerTokenKey.Key
 
     /// Whether a token for these audiences is for this publisher.
-    public func admits(audiences named: [String]) -> Bool {
-      audiences.isEmpty || audiences.contains { own in named.contains { $0.exact == own.exact } }
+    public func admits(audiences named: [TokenAudience]) -> Bool {
+      audiences.isEmpty || audiences.contains(where: named.contains)
     }
   }
 }
@@ -51,17 +51,13 @@ extension Publisher {
 /// Where a gateway fetches a set of keys, and whom it trusts there.
 public struct KeySetAddress: Sendable, Equatable {
   /// An absolute URL.
-  public let url: String
+  @Exact public private(set) var url: String
   /// A PEM file of certificate authorities instead of the system's.
-  public let caFile: String?
+  @Exact public private(set) var caFile: String?
 
   /// Creates an address.
   public init(url: String, caFile: String? = nil) {
     self.url = url
     self.caFile = caFile
-  }
-
-  public static func == (one: Self, other: Self) -> Bool {
-    one.url.exact == other.url.exact && one.caFile?.exact == other.caFile?.exact
   }
 }

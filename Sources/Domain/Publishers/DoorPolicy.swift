@@ -1,9 +1,11 @@
+public import Formats
+
 /// What a publisher decides for every door.
 public struct DoorPolicy: Sendable, Equatable {
   /// Stands before the vendor's name of a user, and both together are the customer's id.
   ///
   /// The customer of a verified token is the publisher's own, so nothing stands before that id.
-  public var customerPrefix: String
+  @Exact public var customerPrefix: String
   /// Whether a request may only name a customer whom the publisher has registered; `nil` if the publisher's own
   /// `customers` decides.
   public var customers: Publisher.CustomerPolicy?

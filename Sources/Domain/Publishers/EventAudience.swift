@@ -3,12 +3,12 @@
 /// A commit owes the events of some publishers to the endpoints of their files, and those of others to nobody.
 public struct EventAudience: Sendable, Equatable, ExpressibleByArrayLiteral {
   /// The publishers whose files name webhook endpoints.
-  public var withWebhooks: Set<Int64>
+  public var withWebhooks: Set<PublisherId>
   /// The publishers in ``Publisher/Mode/shadow``: nobody is told their events. The ledger keeps them all the same.
-  public var inShadow: Set<Int64>
+  public var inShadow: Set<PublisherId>
 
   /// Creates an audience.
-  public init(withWebhooks: Set<Int64>, inShadow: Set<Int64> = []) {
+  public init(withWebhooks: Set<PublisherId>, inShadow: Set<PublisherId> = []) {
     (self.withWebhooks, self.inShadow) = (withWebhooks, inShadow)
   }
 
@@ -19,7 +19,7 @@ public struct EventAudience: Sendable, Equatable, ExpressibleByArrayLiteral {
   }
 
   /// Publishers whose files name webhook endpoints. All others are told, too.
-  public init(arrayLiteral withWebhooks: Int64...) { self.init(withWebhooks: Set(withWebhooks)) }
+  public init(arrayLiteral withWebhooks: PublisherId...) { self.init(withWebhooks: Set(withWebhooks)) }
 }
 
 extension Publisher {

@@ -24,7 +24,7 @@ extension Publishers {
   ///   - time: when the event happened, in milliseconds since 1970; `nil` if that is not known, and then it is old.
   ///   - now: milliseconds since 1970.
   ///   - settling: how long roles may differ about a file.
-  public func telling(of publisher: Int64, since time: Int64?, now: Int64, settling: Duration) -> EventTelling {
+  public func telling(of publisher: PublisherId, since time: Int64?, now: Int64, settling: Duration) -> EventTelling {
     switch lookUp(publisher) {
     // An event may be all that is left of a publisher without a file.
     case .unknown: return .told
@@ -45,6 +45,6 @@ extension Delivery {
   /// Whether the publisher's mode decides about the delivery. It does not if a person has asked for it, and an old
   /// system needs Apple's notifications while its publisher tries this one.
   public var followsMode: Bool {
-    round.isEmpty && notification == nil && topic.exact != EventTopic.test.exact
+    round.isFirst && notification == nil && topic != EventTopic.test
   }
 }

@@ -27,7 +27,7 @@ extension CustomerTokenKey {
       return bytes
     }
     if members["d"] != nil || members["k"] != nil { throw UnusableKey("it has a secret part, expected a public key") }
-    if let use = try text("use"), use.exact != "sig" { throw UnusableKey("use is not sig") }
+    if let use = try text("use"), use != "sig" { throw UnusableKey("use is not sig") }
     if let operations = members["key_ops"] {
       guard case .array(let names) = operations, names.contains(.string("verify")) else {
         throw UnusableKey("key_ops has no verify")
@@ -35,13 +35,13 @@ extension CustomerTokenKey {
     }
     let key: Key
     do {
-      switch try text("kty")?.exact {
+      switch try text("kty").map(ExactText.init(_:)) {
       case "RSA": key = .rs256(try RSAPublicKey(modulus: try number("n"), exponent: try number("e")))
       case "EC":
-        guard try text("crv")?.exact == "P-256" else { throw UnusableKey("crv is not P-256") }
+        guard try text("crv") == "P-256" else { throw UnusableKey("crv is not P-256") }
         key = .es256(try P256PublicKey(x: try number("x"), y: try number("y")))
       case "OKP":
-        guard try text("crv")?.exact == "Ed25519" else { throw UnusableKey("crv is not Ed25519") }
+        guard try text("crv") == "Ed25519" else { throw UnusableKey("crv is not Ed25519") }
         key = .eddsa(try Ed25519PublicKey(try number("x")))
       default: throw UnusableKey("kty is not RSA, EC or OKP")
       }
@@ -53,7 +53,9 @@ extension CustomerTokenKey {
     } catch {
       throw UnusableKey("\(error)")
     }
-    if let algorithm = try text("alg"), !key.fits(algorithm) { throw UnusableKey("alg is not \(key.algorithm)") }
-    self.init(id: try text("kid"), key)
+    if let algorithm = try text("alg").map(SignatureAlgorithm.init(_:)), !key.fits(algorithm) {
+      throw UnusableKey("alg is not \(key.algorithm)")
+    }
+    self.init(id: try text("kid").map(KeyId.init(_:)), key)
   }
 }

@@ -44,7 +44,7 @@ public struct JSONWebKeySet: Sendable {
         guard case .object(let members) = element else { throw UnusableKey("it is not an object") }
         let key = try CustomerTokenKey(jwk: members)
         let isRepeated = keys.contains {
-          $0.id != nil && $0.id?.exact == key.id?.exact && $0.key.algorithm.exact == key.key.algorithm.exact
+          $0.id != nil && $0.id == key.id && $0.key.algorithm == key.key.algorithm
         }
         if isRepeated { throw UnusableKey("kid appears twice") }
         keys.append(key)

@@ -1,12 +1,12 @@
 public import Crypto
-import Formats
+public import Formats
 
 /// A tenant: its credentials, its apps and offers, and where its webhooks go.
 ///
 /// It is a class, because every request looks for its token in all publishers.
 public final class Publisher: Sendable {
   /// `broadcasterId` on the wire.
-  public let id: Int64
+  public let id: PublisherId
   /// Whether a purchase may only name a customer that the publisher has registered.
   public let customers: CustomerPolicy
   /// The tokens of its backends, each once.
@@ -46,7 +46,7 @@ public final class Publisher: Sendable {
   ///   - tokenHashes: SHA-256 of each token without a name, which has every scope.
   ///   - tokens: those with names.
   public init(
-    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
+    id: PublisherId, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
     customerTokens: CustomerTokenPolicy?, apps: [App], offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody,
     ownership: OwnershipPolicy = OwnershipPolicy(), isMigrating: Bool = false, mode: Mode = .live,
     doors: OpenDoors = OpenDoors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
@@ -77,8 +77,8 @@ public final class Publisher: Sendable {
   public struct App: Sendable {
     public let bundleId: BundleId
     public let appAppleId: Int64?
-    public let issuerId: String
-    public let keyId: String
+    public let issuerId: IssuerId
+    public let keyId: KeyId
     public let privateKey: P256PrivateKey
     /// `Production`, `Sandbox` or both.
     public let environments: [Environment]
@@ -88,7 +88,7 @@ public final class Publisher: Sendable {
 
     /// Creates an app.
     public init(
-      bundleId: BundleId, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
+      bundleId: BundleId, appAppleId: Int64?, issuerId: IssuerId, keyId: KeyId, privateKey: P256PrivateKey,
       environments: [Environment], isReleased: Bool = true
     ) {
       self.bundleId = bundleId
@@ -104,27 +104,22 @@ public final class Publisher: Sendable {
   /// An address that receives events.
   public struct WebhookEndpoint: Sendable, Equatable {
     public let id: EndpointId
-    public let url: String
+    @Exact public private(set) var url: String
     /// The Standard Webhooks secret, decoded.
     public let secret: [UInt8]
-    public let topics: [String]
+    public let topics: [EventTopic]
     /// The only environment whose purchases it hears about; `nil` for both.
     public let environment: WebhookEnvironment?
 
     /// Creates an endpoint of a publisher's file.
     public init(
-      id: EndpointId, url: String, secret: [UInt8], topics: [String], environment: WebhookEnvironment? = nil
+      id: EndpointId, url: String, secret: [UInt8], topics: [EventTopic], environment: WebhookEnvironment? = nil
     ) {
       self.id = id
       self.url = url
       self.secret = secret
       self.topics = topics
       self.environment = environment
-    }
-
-    public static func == (one: WebhookEndpoint, other: WebhookEndpoint) -> Bool {
-      one.id == other.id && one.url.exact == other.url.exact && one.secret == other.secret
-        && one.topics.map(\.exact) == other.topics.map(\.exact) && one.environment == other.environment
     }
   }
 }

@@ -1,10 +1,10 @@
 import Crypto
-import Formats
+public import Formats
 
 /// A token of a publisher's backend, known by its hash.
 public struct PublisherToken: Sendable, Equatable {
   /// Names the token in the audit log and in refusals; unique within the publisher.
-  public let name: String
+  @Exact public private(set) var name: String
   /// SHA-256 of the token.
   public let hash: [UInt8]
   /// The parts of the API that it may use.
@@ -30,8 +30,4 @@ public struct PublisherToken: Sendable, Equatable {
   /// Whether a text can be a name: ASCII letters, digits, `.`, `_` and `-`. The ledger writes other characters beside
   /// a name.
   public static func isName(_ text: String) -> Bool { text.isASCIIName(1...longestName) }
-
-  public static func == (one: Self, other: Self) -> Bool {
-    one.name.exact == other.name.exact && one.hash == other.hash && one.scopes == other.scopes
-  }
 }

@@ -8,10 +8,10 @@ public struct Publishers: Sendable {
   public let broken: [BrokenPublisher]
   /// Whom their events are told.
   public let audience: EventAudience
-  private let files: [Int64: String]
-  private let byId: [Int64: Publisher]
+  private let files: [PublisherId: String]
+  private let byId: [PublisherId: Publisher]
   private let tokens: CredentialIndex<TokenHolder>
-  private let issuers: [ExactText: [Publisher]]
+  private let issuers: [TokenIssuer: [Publisher]]
   private let doors: [DoorRing: CredentialIndex<SecretHolder>]
   private let absent: AbsentPublishers
 
@@ -20,7 +20,7 @@ public struct Publishers: Sendable {
   /// - Parameters:
   ///   - files: the names of their files, by id.
   ///   - broken: the files that do not count.
-  public init(_ all: [Publisher], files: [Int64: String] = [:], broken: [BrokenPublisher] = []) {
+  public init(_ all: [Publisher], files: [PublisherId: String] = [:], broken: [BrokenPublisher] = []) {
     let all = all.sorted { $0.id < $1.id }
     self.all = all
     self.files = files
@@ -32,7 +32,7 @@ public struct Publishers: Sendable {
         publisher.tokens.map { (hash: $0.hash, holder: TokenHolder(publisher: publisher, token: $0)) }
       })
     issuers = Dictionary(
-      all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
+      all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0, [publisher]) } },
       uniquingKeysWith: +)
     doors = Dictionary(grouping: all.flatMap(\.doorCredentials)) { DoorRing($0.door, $0.credential.ring) }
       .mapValues { held in
@@ -45,19 +45,19 @@ public struct Publishers: Sendable {
   }
 
   /// Returns the publisher in use with an id.
-  public subscript(id: Int64) -> Publisher? { byId[id] }
+  public subscript(id: PublisherId) -> Publisher? { byId[id] }
 
   /// Returns the name of the file of a publisher in use.
-  public func file(of id: Int64) -> String? { files[id] }
+  public func file(of id: PublisherId) -> String? { files[id] }
 
   /// Returns the publisher with an id. While nobody knows whose a file is, an id that no publisher has may be its.
-  public func lookUp(_ id: Int64) -> PublisherLookUp<Publisher> {
+  public func lookUp(_ id: PublisherId) -> PublisherLookUp<Publisher> {
     if let publisher = byId[id] { return .found(publisher) }
     return absent.mayHave(id) ? .broken : .unknown
   }
 
   /// Since when the file of an absent publisher has a mistake, in milliseconds since 1970; `nil` if none may be its.
-  public func brokenSince(_ id: Int64) -> Int64? {
+  public func brokenSince(_ id: PublisherId) -> Int64? {
     broken.lazy.filter { !$0.isKept && ($0.id ?? id) == id }.map(\.since).min()
   }
 
@@ -76,7 +76,8 @@ public struct Publishers: Sendable {
   /// them, it finds none.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public func holder(ofIssuer issuer: String, audiences: [String], now: Int64) -> PublisherLookUp<Publisher> {
+  public func holder(ofIssuer issuer: TokenIssuer, audiences: [TokenAudience], now: Int64) -> PublisherLookUp<Publisher>
+  {
     let found = (issuers[issuer] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
     if found.count == 1 { return .found(found[0]) }
     return found.isEmpty && absent.mayHave(issuer: issuer, audiences, now: now) ? .broken : .unknown
@@ -116,7 +117,7 @@ struct DoorRing: Hashable {
   let door: Door
   let ring: [ExactText]
 
-  init(_ door: Door, _ ring: [String]) { (self.door, self.ring) = (door, ring.map(\.exact)) }
+  init(_ door: Door, _ ring: [String]) { (self.door, self.ring) = (door, ring.map(ExactText.init(_:))) }
 }
 
 extension Publisher {

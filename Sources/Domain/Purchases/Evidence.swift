@@ -52,7 +52,7 @@ public struct Evidence: Sendable, Equatable {
   }
 
   /// The purchase that the piece is about.
-  public func key(of publisherId: Int64) -> PurchaseKey {
+  public func key(of publisherId: PublisherId) -> PurchaseKey {
     switch facts {
     case .transaction(let facts): facts.purchase(of: publisherId)
     case .renewalInfo(let facts, _):

@@ -2,13 +2,13 @@
 ///
 /// Two keys are equal if their texts have the same bytes. A commit locks its purchases in the order of their keys.
 public struct PurchaseKey: Sendable {
-  public var publisherId: Int64
+  public var publisherId: PublisherId
   /// `Production` or `Sandbox`.
   public var environment: Environment
   public var originalTransactionId: OriginalTransactionId
 
   /// Creates a key.
-  public init(publisherId: Int64, environment: Environment, originalTransactionId: OriginalTransactionId) {
+  public init(publisherId: PublisherId, environment: Environment, originalTransactionId: OriginalTransactionId) {
     self.publisherId = publisherId
     self.environment = environment
     self.originalTransactionId = originalTransactionId

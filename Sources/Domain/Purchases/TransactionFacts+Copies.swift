@@ -1,5 +1,3 @@
-import Formats
-
 extension TransactionFacts {
   /// Whether both are names of one payment. Old versions of StoreKit give each restored copy of a transaction a new id.
   ///
@@ -13,7 +11,7 @@ extension TransactionFacts {
     guard kind == .autoRenewable else { return true }
     guard purchaseDate == other.purchaseDate, expiresDate == other.expiresDate else { return false }
     guard let line = webOrderLineItemId, let otherLine = other.webOrderLineItemId else { return true }
-    return line.exact == otherLine.exact
+    return line == otherLine
   }
 
   /// Whether its period is a later one: it begins later, or ends later.

@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 /// A customer's decision whether its publisher may tell Apple about the consumption of its purchases.
 ///
@@ -8,7 +8,7 @@ public struct Consent: Sendable, Equatable {
   /// Whether the customer consented; `false` for a refusal, and for a consent that was withdrawn.
   public var isGiven: Bool
   /// The version of the text that the customer read.
-  public var textVersion: String
+  @Exact public var textVersion: String
   /// When the customer decided, in milliseconds since 1970.
   public var time: Int64
 

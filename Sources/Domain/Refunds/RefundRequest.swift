@@ -34,12 +34,12 @@ public struct RefundRequest: Sendable, Equatable {
 
   /// The transaction of a request. At most one request about it is pending.
   public struct Name: Hashable, Comparable, Sendable {
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     public let environment: Environment
     public let transactionId: TransactionId
 
     /// Names a transaction. `environment` is `Production` or `Sandbox`.
-    public init(publisherId: Int64, environment: Environment, transactionId: TransactionId) {
+    public init(publisherId: PublisherId, environment: Environment, transactionId: TransactionId) {
       self.publisherId = publisherId
       self.environment = environment
       self.transactionId = transactionId

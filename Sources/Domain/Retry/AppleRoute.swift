@@ -1,7 +1,7 @@
 /// Where a worker asks Apple about a transaction first, as the last run found out; kept in Redis.
 public struct AppleRoute: Sendable, Equatable {
   /// App and environment, `bundleId|environment`.
-  public let place: String
+  public let place: PlaceName
   /// The only endpoint that can say something about the transaction, if there is only one.
   public let endpoint: String?
   /// The original transaction, once a verified answer has named it.
@@ -11,7 +11,8 @@ public struct AppleRoute: Sendable, Equatable {
   public let answers: String?
 
   /// Creates a route.
-  public init(place: String, endpoint: String? = nil, original: OriginalTransactionId? = nil, answers: String? = nil) {
+  public init(place: PlaceName, endpoint: String? = nil, original: OriginalTransactionId? = nil, answers: String? = nil)
+  {
     self.place = place
     self.endpoint = endpoint
     self.original = original
@@ -31,7 +32,7 @@ public struct AppleRoute: Sendable, Equatable {
   /// The route as a text: its parts with a bar between them, without empty parts at the end.
   public var text: String {
     if let answers { return "\(place)|\(endpoint ?? "")|\(original?.text ?? "")|\(answers)" }
-    return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
+    return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place.text
   }
 
   /// The part of the route that outlives one job. It has neither the answers that the job has kept nor the endpoint

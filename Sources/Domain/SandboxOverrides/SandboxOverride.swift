@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 /// That purchases from Apple's sandbox give one customer access until a date, whatever the publisher's file says about
 /// the sandbox (``SandboxAccess``).
@@ -10,9 +10,9 @@ public struct SandboxOverride: Sendable, Equatable {
   public var endsAt: Int64
   public var reason: Reason
   /// What the person noted. It may tell about the customer.
-  public var note: String?
+  @Exact public var note: String?
   /// Who set it, as the audit log names actors. The ledger fills it in.
-  public var setBy: String
+  @Exact public var setBy: String
   public var setAt: Int64
   /// When a commit told its end: at the date or later, or before it for one that was withdrawn.
   public var endedAt: Int64?
@@ -39,11 +39,6 @@ public struct SandboxOverride: Sendable, Equatable {
     (self.setBy, self.setAt, self.endedAt) = (setBy, setAt, endedAt)
   }
 
-  public static func == (one: SandboxOverride, other: SandboxOverride) -> Bool {
-    one.isSameWish(as: other) && one.setBy.exact == other.setBy.exact && one.setAt == other.setAt
-      && one.endedAt == other.endedAt
-  }
-
   /// Its state at a time.
   public func state(at now: Int64) -> Grant.State {
     guard let endedAt else { return now < endsAt ? .open : .ended }
@@ -52,6 +47,6 @@ public struct SandboxOverride: Sendable, Equatable {
 
   /// Whether somebody asks for the same override again.
   public func isSameWish(as other: SandboxOverride) -> Bool {
-    customer == other.customer && endsAt == other.endsAt && reason == other.reason && note?.exact == other.note?.exact
+    customer == other.customer && endsAt == other.endsAt && reason == other.reason && note.isExactly(other.note)
   }
 }

@@ -10,7 +10,7 @@ public struct Job: Sendable, Equatable {
   /// know; otherwise 1.
   public private(set) var format: Int
   public let synchronizationId: SynchronizationId
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let customerId: CustomerId
   public let transactionId: TransactionId
   public let kind: Kind
@@ -52,7 +52,8 @@ public struct Job: Sendable, Equatable {
 
   /// Creates a job.
   public init(
-    synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
+    synchronizationId: SynchronizationId, publisherId: PublisherId, customerId: CustomerId,
+    transactionId: TransactionId,
     kind: Kind = .registration, lane: JobLane = .usual, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
     tokenName: String? = nil, door: Door? = nil, imported: Import? = nil, signedTransaction: String? = nil,
     attributes: PurchaseAttributes? = nil, requestedOfferId: OfferId? = nil, replyTo: String? = nil,
@@ -121,7 +122,7 @@ public struct Job: Sendable, Equatable {
     guard version <= Int64(Job.currentFormat) else { throw NewerFormat(format: version) }
     format = Int(version)
     synchronizationId = SynchronizationId(try members.requiredString("synchronizationId"))
-    publisherId = try members.requiredInt64("publisherId")
+    publisherId = PublisherId(try members.requiredInt64("publisherId"))
     customerId = CustomerId(try members.requiredString("customerId"))
     transactionId = TransactionId(try members.requiredString("transactionId"))
     guard let kind = Kind(rawValue: try members.string("kind") ?? Kind.registration.rawValue) else {
@@ -184,7 +185,7 @@ public struct Job: Sendable, Equatable {
       writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)
       writer.member("lane", lane == .usual ? nil : lane.rawValue)
-      writer.member("publisherId", publisherId)
+      writer.member("publisherId", publisherId.number)
       writer.member("registeredAt", registeredAt)
       writer.member("replyTo", replyTo)
       writer.member("requestedOfferId", requestedOfferId)

@@ -5,7 +5,7 @@ public struct Synchronization: Sendable, Equatable {
 
   /// The synchronization's name; the client's `Correlation-Id`, if the client sent one.
   public let id: SynchronizationId
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let customerId: CustomerId
   public let transactionId: TransactionId
   public let kind: Job.Kind
@@ -21,7 +21,7 @@ public struct Synchronization: Sendable, Equatable {
 
   /// Creates a synchronization.
   public init(
-    id: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
+    id: SynchronizationId, publisherId: PublisherId, customerId: CustomerId, transactionId: TransactionId,
     kind: Job.Kind = .registration,
     status: Status, result: SynchronizationResult? = nil, version: Int64 = 0, finalizedAt: Int64? = nil,
     traceparent: String? = nil

@@ -64,7 +64,7 @@ public struct PurchaseUpdate: Sendable {
 
 extension Evidence {
   /// The purchase whose place this one's took with an upgrade; `nil` for nearly all.
-  public func predecessor(of publisherId: Int64) -> PurchaseKey? {
+  public func predecessor(of publisherId: PublisherId) -> PurchaseKey? {
     guard case .transaction(let facts) = facts, let id = facts.previousOriginalTransactionId else { return nil }
     return PurchaseKey(publisherId: publisherId, environment: facts.environment, originalTransactionId: id)
   }

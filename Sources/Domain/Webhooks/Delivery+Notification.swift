@@ -7,7 +7,7 @@ import JSON
 /// hours does not fill the broker.
 extension Delivery {
   /// No endpoint can subscribe to this topic, and nothing is published under it.
-  static let notificationTopic = "appleNotification"
+  static let notificationTopic: EventTopic = "appleNotification"
   private static let prefix = "ntf_"
 
   /// The name of a notification among deliveries and attempts; `nil` for a UUID of which Apple has none.
@@ -23,7 +23,7 @@ extension Delivery {
   public init?(_ notification: NotificationKey, to forward: EndpointId) {
     guard let id = Self.id(of: notification) else { return nil }
     let body = JSONWriter.object { envelope in
-      envelope.member("broadcasterId", notification.publisherId)
+      envelope.member("broadcasterId", notification.publisherId.number)
       envelope.member("topic", Self.notificationTopic)
     }
     do throws(Malformed) {
@@ -35,14 +35,14 @@ extension Delivery {
 
   /// The notification that is passed on; `nil` for an event.
   public var notification: NotificationKey? {
-    topic.exact == Self.notificationTopic.exact ? Self.notification(named: eventId) : nil
+    topic == Self.notificationTopic ? Self.notification(named: eventId) : nil
   }
 
   /// Reads ``id(of:)``.
   public static func notification(named id: EventId) -> NotificationKey? {
     guard id.text.hasPrefix(prefix) else { return nil }
     let parts = id.text.dropFirst(prefix.count).split(separator: "_", maxSplits: 1)
-    guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }
+    guard parts.count == 2, let publisher = PublisherId(parts[0]) else { return nil }
     let key = NotificationKey(publisherId: publisher, uuid: NotificationUUID(String(parts[1])))
     return self.id(of: key) == id ? key : nil
   }

@@ -4,8 +4,8 @@ import JSON
 /// An event on its way to webhook endpoints: to all endpoints of its publisher, or to the only one that still misses
 /// it.
 public struct Delivery: Sendable, Equatable {
-  public let publisherId: Int64
-  public let topic: String
+  public let publisherId: PublisherId
+  public let topic: EventTopic
   /// The event's id; the same in every attempt.
   public let eventId: EventId
   /// The only endpoint that still misses the event; `nil` for an event that comes for the first time.
@@ -13,7 +13,7 @@ public struct Delivery: Sendable, Equatable {
   /// The number of this attempt, from 1.
   public var attempt: Int
   /// Names a request to send the event again; empty the first time. Each round counts its attempts from 1.
-  public var round: String
+  public var round: DeliveryRound
   /// The earliest time for the attempt, in milliseconds since 1970; `nil` is at once.
   public var due: Int64?
   /// Whether the endpoint's rate has a planned place for the attempt at that time.
@@ -52,7 +52,8 @@ public struct Delivery: Sendable, Equatable {
   ///   - body: the envelope `{broadcasterId, topic, data}`.
   /// - Throws: ``Malformed`` when the body is no envelope.
   public init(
-    eventId: EventId, endpointId: EndpointId?, round: String = "", headers: [String: EventHeader], body: [UInt8]
+    eventId: EventId, endpointId: EndpointId?, round: DeliveryRound = .first, headers: [String: EventHeader],
+    body: [UInt8]
   ) throws(Malformed) {
     guard let envelope = try? JSONText(body, limits: .own).decoded(as: Envelope.self) else {
       throw Malformed(reason: "the body is not an event")
@@ -73,7 +74,7 @@ public struct Delivery: Sendable, Equatable {
   /// Creates the first attempt of a round to deliver an event of the ledger.
   ///
   /// - Throws: ``Malformed`` when its body is no envelope.
-  public init(_ event: Event, endpointId: EndpointId?, round: String = "") throws(Malformed) {
+  public init(_ event: Event, endpointId: EndpointId?, round: DeliveryRound = .first) throws(Malformed) {
     try self.init(
       eventId: event.id, endpointId: endpointId, round: round, headers: event.headers, body: event.body)
   }
@@ -86,11 +87,11 @@ public struct Delivery: Sendable, Equatable {
   /// The round that recovers an event for an endpoint. A second request meanwhile gets the same round.
   ///
   /// - Parameter time: when a notifier gave the event up, in milliseconds since 1970.
-  public static func roundOfRecovery(givenUpAt time: Int64) -> String { "recover-\(time)" }
+  public static func roundOfRecovery(givenUpAt time: Int64) -> DeliveryRound { "recover-\(time)" }
 
   private struct Envelope: Decodable {
-    let broadcasterId: Int64
-    let topic: String
+    let broadcasterId: PublisherId
+    let topic: EventTopic
     let data: Content?
 
     struct Content: Decodable {

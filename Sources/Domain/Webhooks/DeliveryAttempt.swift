@@ -4,7 +4,7 @@ import JSON
 public struct DeliveryAttempt: Sendable, Equatable {
   public var eventId: EventId
   public var endpointId: EndpointId
-  public var topic: String
+  public var topic: EventTopic
   /// The event's version. A receiver drops an event that is older than the one it has. `nil` for events without a
   /// version.
   public var version: Int64?
@@ -56,7 +56,7 @@ public struct DeliveryAttempt: Sendable, Equatable {
 
   /// Creates an attempt.
   public init(
-    eventId: EventId, endpointId: EndpointId, topic: String, version: Int64? = nil, number: Int, time: Int64,
+    eventId: EventId, endpointId: EndpointId, topic: EventTopic, version: Int64? = nil, number: Int, time: Int64,
     status: Int? = nil, durationMilliseconds: Int64 = 0, error: String? = nil, answer: String? = nil,
     result: Result, nextAt: Int64? = nil
   ) {

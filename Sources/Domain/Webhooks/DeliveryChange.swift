@@ -19,17 +19,18 @@ public struct DeliveryChange: Sendable, Equatable {
   }
 
   public let eventId: EventId
-  public let round: String
-  public let publisherId: Int64
+  public let round: DeliveryRound
+  public let publisherId: PublisherId
   public let endpointId: EndpointId
-  public let topic: String
+  public let topic: EventTopic
   /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
   public let look: EndpointLook?
   public let kind: Kind
 
   /// Creates a change for a delivery whose message nobody has read.
   public init(
-    eventId: EventId, round: String, publisherId: Int64, endpointId: EndpointId, topic: String, _ kind: Kind
+    eventId: EventId, round: DeliveryRound, publisherId: PublisherId, endpointId: EndpointId, topic: EventTopic,
+    _ kind: Kind
   ) {
     self.eventId = eventId
     self.round = round

@@ -1,4 +1,3 @@
-import Formats
 import JSON
 
 /// What an event is for a format other than our own.
@@ -10,11 +9,11 @@ public enum WebhookContent: Sendable {
 
   /// Reads an event; `nil` if the format has no shape for it.
   init?(_ event: WebhookEvent, _ format: WebhookEndpoint.Format) {
-    if event.topic.exact == EventTopic.test.exact {
+    if event.topic == EventTopic.test {
       self = .test(eventId: event.id, time: event.time)
       return
     }
-    guard format.topics.contains(where: { $0.exact == event.topic.exact }),
+    guard format.topics.contains(event.topic),
       let text = try? JSONText(event.body, limits: .own), let envelope = try? JSONObject(text),
       let data = envelope.objectText("data")
     else { return nil }
@@ -27,14 +26,14 @@ public struct WebhookEvent: Sendable {
   /// The event's id.
   public let id: EventId
   /// Its topic.
-  public let topic: String
+  public let topic: EventTopic
   /// When it happened, in milliseconds since 1970.
   public let time: Int64?
   /// The published body, byte for byte.
   public let body: [UInt8]
 
   /// Creates an event.
-  public init(id: EventId, topic: String, time: Int64?, body: [UInt8]) {
+  public init(id: EventId, topic: EventTopic, time: Int64?, body: [UInt8]) {
     (self.id, self.topic, self.time, self.body) = (id, topic, time, body)
   }
 }

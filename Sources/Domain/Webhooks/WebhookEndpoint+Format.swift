@@ -6,7 +6,7 @@ extension WebhookEndpoint {
     /// Its name in the API and in the ledger.
     public let rawValue: String
     /// The topics for which it has a shape: those of an endpoint whose publisher names none.
-    public let topics: [String]
+    public let topics: [EventTopic]
     /// The form of its secrets.
     public let secrets: WebhookSecret.Form
     /// Whether the vendor's contract lets a receiver have a self-signed certificate.
@@ -18,14 +18,14 @@ extension WebhookEndpoint {
 
     /// Declares the format of a vendor, whose secret is a text.
     public init(
-      _ rawValue: String, topics: [String], allowsSelfSigned: Bool = false,
+      _ rawValue: String, topics: [EventTopic], allowsSelfSigned: Bool = false,
       write: @escaping @Sendable (WebhookContent, _ key: [UInt8]?) -> WebhookPayload
     ) {
       (self.rawValue, self.topics) = (rawValue, topics)
       (secrets, self.allowsSelfSigned, self.write) = (.text, allowsSelfSigned, write)
     }
 
-    private init(standard rawValue: String, topics: [String]) {
+    private init(standard rawValue: String, topics: [EventTopic]) {
       (self.rawValue, self.topics) = (rawValue, topics)
       (secrets, allowsSelfSigned, write) = (.standard, false, nil)
     }
@@ -37,5 +37,5 @@ extension WebhookEndpoint {
 }
 
 extension WebhookEndpoint.Format: Equatable {
-  public static func == (one: Self, other: Self) -> Bool { one.rawValue.exact == other.rawValue.exact }
+  public static func == (one: Self, other: Self) -> Bool { one.rawValue.isExactly(other.rawValue) }
 }

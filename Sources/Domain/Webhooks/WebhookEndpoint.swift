@@ -1,11 +1,13 @@
+public import Formats
+
 /// An address that receives a publisher's events, and how.
 public struct WebhookEndpoint: Sendable, Equatable {
   public var id: EndpointId
-  public var url: String
+  @Exact public var url: String
   /// The publisher's own name for it; may be empty.
-  public var name: String
+  @Exact public var name: String
   /// The topics that it receives.
-  public var topics: [String]
+  public var topics: [EventTopic]
   public var format: Format
   public var signature: Signature
   /// The keys that sign, the newest first. The others sign only for a while longer.
@@ -78,7 +80,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
   /// Creates an endpoint with the defaults of the API.
   public init(
-    id: EndpointId, url: String, name: String = "", topics: [String], format: Format = .cleeng,
+    id: EndpointId, url: String, name: String = "", topics: [EventTopic], format: Format = .cleeng,
     signature: Signature = .v1,
     secrets: [Secret], retry: Retry = .standard, maxConcurrency: Int = 10, maxPerSecond: Int? = nil,
     acceptsSelfSigned: Bool = false, environment: WebhookEnvironment? = nil, paymentMethodId: Int64? = nil,

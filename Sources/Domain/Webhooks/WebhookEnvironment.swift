@@ -12,7 +12,7 @@ public enum WebhookEnvironment: String, Sendable, CaseIterable {
   /// Reads an environment, in whichever case it is written; `nil` for any other value.
   public init?(named name: JSONValue?) {
     guard case .string(let name)? = name,
-      let known = Self.allCases.first(where: { $0.rawValue.lowercased().exact == name.lowercased().exact })
+      let known = Self.allCases.first(where: { $0.rawValue.lowercased().isExactly(name.lowercased()) })
     else { return nil }
     self = known
   }

@@ -46,7 +46,7 @@ struct CleengCall: Equatable {
 
   private static func tokens(of members: [ExactText: JSONValue]) -> Result<Tokens, Failure> {
     guard case .string(let name) = members["method"] else { return .failure(.invalidRequest) }
-    guard name.exact == method.exact else { return .failure(.unknownMethod) }
+    guard name.isExactly(method) else { return .failure(.unknownMethod) }
     guard case .object(let parameters) = members["params"], case .string(let publisher) = parameters["publisherToken"],
       case .string(let customer) = parameters["customerToken"], [publisher, customer].allSatisfy(longest.admits)
     else { return .failure(.invalidArguments) }

@@ -35,7 +35,7 @@ struct CleengEntitlement: Equatable {
       purchases: holdings.purchases, grants: holdings.grants, rules: rules, now: now
     ).filter(\.accessGranted)
     let ids = Set(entitled.map(\.offerId))
-    let tags = publisher.offers.all.filter { ids.contains($0.id) }.flatMap { $0.tags.map(\.exact) }
+    let tags = publisher.offers.all.filter { ids.contains($0.id) }.flatMap { $0.tags.map(ExactText.init(_:)) }
     return Set(tags).sorted().map(\.text)
   }
 }

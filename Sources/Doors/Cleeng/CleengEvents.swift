@@ -153,7 +153,8 @@ enum CleengEvents {
   }
 
   private static func event(
-    _ topic: String, _ names: [String], _ change: PurchaseChange, of owner: Owner, _ data: (inout JSONWriter) -> Void
+    _ topic: EventTopic, _ names: [String], _ change: PurchaseChange, of owner: Owner,
+    _ data: (inout JSONWriter) -> Void
   ) -> Event {
     Event(
       of: names, publisherId: change.after.key.publisherId, customerId: owner.customerId, topic: topic,

@@ -64,7 +64,7 @@ struct CleengPayment {
           throw .invalidBody("receipt.receiptData: \(rejection.text)")
         }
         door.context.log.info(
-          "payment refused", ["publisherId": .int(publisher.id), "cause": .string(rejection.description)])
+          "payment refused", ["publisherId": .int(publisher.id.number), "cause": .string(rejection.description)])
         return (.failure(failure), sha256 ?? [])
       }
     }
@@ -96,7 +96,7 @@ struct CleengPayment {
     let (context, id) = (door.context, publisher.id)
     if let own = caller.customerId {
       let known = try await context.asking { try await door.customer(id, id: own)?.email }
-      guard known.map({ Customer.emailKey($0).exact == Customer.emailKey(request.customerEmail).exact }) ?? true else {
+      guard known.map({ Customer.emailKey($0).isExactly(Customer.emailKey(request.customerEmail)) }) ?? true else {
         throw .invalidBody("customerEmail: is not the address of the token's customer")
       }
       return own
@@ -137,9 +137,9 @@ struct CleengPayment {
   /// The coupon, if it is of a campaign for the offer. An invalid one does not fail the payment.
   private func coupon(for offer: Offer) -> String? {
     guard let code = request.couponCode else { return nil }
-    guard offer.coupons.contains(where: { $0.exact == code.exact }) else {
+    guard offer.coupons.containsExactly(code) else {
       door.context.log.info(
-        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(offer.id.text)])
+        "coupon not known", ["publisherId": .int(publisher.id.number), "offerId": .string(offer.id.text)])
       return nil
     }
     return code
@@ -150,7 +150,7 @@ struct CleengPayment {
   /// - Parameter sha256: the receipt's.
   private func refuse(_ failure: CleengFailure, of customer: CustomerId?, _ sha256: [UInt8]) async throws(Problem) {
     if let sender = caller.customerId {
-      let name = RefusalAllowance.Sender(.cleeng, publisherId: publisher.id, name: sender.text.exact)
+      let name = RefusalAllowance.Sender(.cleeng, publisherId: publisher.id, name: ExactText(sender.text))
       let parts = [failure.rawValue, request.offerId.text, request.transactionId?.text ?? "", Hex.encode(sha256)]
       let digest = SHA256.hash(Array(JSONValue.array(parts.map(JSONValue.string)).json))
       guard door.refusals.admits(digest, of: name, now: door.now) else { return }

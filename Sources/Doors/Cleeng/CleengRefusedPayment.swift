@@ -8,7 +8,7 @@ import JSON
 /// Cleeng's contract answers it with 200, and tells the failure by a webhook. Nothing about it is verified, so the
 /// event repeats only what the request says. It does not repeat the e-mail address: nobody could erase it.
 struct CleengRefusedPayment: Sendable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   /// The customer; `nil` if the publisher has none with the address.
   let customerId: CustomerId?
   let offerId: OfferId
@@ -25,7 +25,7 @@ struct CleengRefusedPayment: Sendable {
 
   /// Creates a refused payment.
   init(
-    publisherId: Int64, customerId: CustomerId?, offerId: OfferId, transactionId: TransactionId?,
+    publisherId: PublisherId, customerId: CustomerId?, offerId: OfferId, transactionId: TransactionId?,
     couponCode: String? = nil,
     receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {

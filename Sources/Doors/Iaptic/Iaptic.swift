@@ -14,7 +14,7 @@ struct Iaptic: GatewayDoor {
   let export: ExportColumns? = .iaptic
   let recordedBodies: (any RecordedBodyReader)? = IapticBodies()
   let wait: DoorWait? = DoorWait("iapticWaitSeconds", 15, "How long the iaptic door waits for results.")
-  let credentials = [UniqueCredential("appName") { $0.doors.iaptic.map { [$0.appName.exact] } ?? [] }]
+  let credentials = [UniqueCredential("appName") { $0.doors.iaptic.map { [ExactText($0.appName)] } ?? [] }]
 
   var routes: [DoorRoute] { IapticAPI.routes }
 

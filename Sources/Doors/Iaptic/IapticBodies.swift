@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import JSON
 
 /// The webhook bodies of iaptic. Each lists all purchases of a customer.
@@ -28,7 +29,7 @@ struct IapticBodies: RecordedBodyReader {
     let customer = try customer(members.string("applicationUsername"))
     let at = try date(members.value("notification", as: Notice.self)?.date)
     var claims: [TransactionId: ClaimedPurchase] = [:]
-    for listed in try members.value("purchases", as: [String: Listed].self)?.values.map(\.self) ?? [] {
+    for listed in try members.value("purchases", as: [ExactText: Listed].self)?.values.map(\.self) ?? [] {
       guard let platform = listed.platform, columns.isApple(platform), listed.isPending != true,
         listed.isConsumed != true, let name = listed.purchaseId ?? listed.transactionId
       else { continue }

@@ -34,7 +34,7 @@ struct IapticPurchase: Sendable, Equatable {
   var quantity: Int32?
   /// In millionths of the currency.
   var amountMicros: Int64?
-  var currency: String?
+  var currency: CurrencyCode?
   /// Whether a member of the family bought it.
   var isShared = false
   /// The publisher's customers who may use it: its owner.

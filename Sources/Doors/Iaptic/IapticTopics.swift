@@ -2,5 +2,5 @@ import Domain
 
 extension EventTopic {
   /// A customer's purchases changed, or were verified again.
-  static let purchasesUpdated = "purchases.updated"
+  static let purchasesUpdated: EventTopic = "purchases.updated"
 }

@@ -61,9 +61,9 @@ extension Mbaasy {
       "When workers also look at a purchase again. `every28Days`; `every7Days`: once the period's end is less than 28 "
         + "days away; `every24Hours`: once it is less than 7 days away. After each period's end, and every 24 hours "
         + "while Apple tries to charge, they always do.")
-    let known = names.compactMap { name in levels.first { $0.name.exact == name.exact }?.level }
+    let known = names.compactMap { name in levels.first { $0.name.isExactly(name) }?.level }
     let recheck = known.reduce(into: MbaasyDoor.RecheckLevels()) { $0.formUnion($1) }
-    if known.count < names.count || Set(names.map(\.exact)).count < names.count {
+    if known.count < names.count || names.hasRepetition {
       reader.note(key, "expected a list of \(levels.map(\.name).joined(separator: ", ")), none of them twice")
     }
     return recheck

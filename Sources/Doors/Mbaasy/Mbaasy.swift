@@ -16,7 +16,7 @@ struct Mbaasy: GatewayDoor {
     "mbaasyWaitSeconds", 10, "How long the Mbaasy door waits for results before it answers 206.")
   let credentials = [
     UniqueCredential("clientTokens") { publisher in
-      (publisher.doors.mbaasy?.clientTokens ?? []).map { Hex.encode($0.hash).exact }
+      (publisher.doors.mbaasy?.clientTokens ?? []).map { ExactText(Hex.encode($0.hash)) }
     }
   ]
 

@@ -38,7 +38,7 @@ enum MbaasyEvents {
   }
 
   private static func event(
-    of change: PurchaseChange, _ topic: String, _ purchase: MbaasyPurchase, was: [MbaasyPurchase.Member],
+    of change: PurchaseChange, _ topic: EventTopic, _ purchase: MbaasyPurchase, was: [MbaasyPurchase.Member],
     is now: [MbaasyPurchase.Member]
   ) -> Event {
     let key = change.after.key

@@ -12,7 +12,7 @@ enum MbaasyIdentifier {
   ]
 
   /// An app of a publisher.
-  static func app(_ bundleId: BundleId, of publisherId: Int64) -> String {
+  static func app(_ bundleId: BundleId, of publisherId: PublisherId) -> String {
     uuid("app", [String(publisherId), bundleId.text])
   }
 
@@ -25,7 +25,7 @@ enum MbaasyIdentifier {
   /// A receipt of a publisher's app.
   ///
   /// - Parameter sha256: the SHA-256 of the receipt.
-  static func receipt(_ sha256: [UInt8], of publisherId: Int64) -> String {
+  static func receipt(_ sha256: [UInt8], of publisherId: PublisherId) -> String {
     uuid("receipt", [String(publisherId), sha256.map(String.init).joined(separator: ".")])
   }
 

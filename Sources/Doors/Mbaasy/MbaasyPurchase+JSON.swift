@@ -53,7 +53,7 @@ extension MbaasyPurchase {
   private var owner: [Member] {
     [
       Member("country_code", .text(countryCode)),
-      Member("currency_code", .text(currencyCode)),
+      Member("currency_code", .text(currencyCode?.text)),
       Member("user_identifier", .text(userIdentifier)),
       Member("identifier_for_vendor", .text(identifierForVendor)),
       Member("is_auto_renewing", .flag(isAutoRenewing)),

@@ -19,7 +19,7 @@ struct MbaasyPurchase: Sendable, Equatable {
   var environment: String
   /// Two letters.
   var countryCode: String?
-  var currencyCode: String?
+  var currencyCode: CurrencyCode?
   /// The customer's id without the door's prefix; `nil` for a purchase that no user of the door owns.
   var userIdentifier: String?
   var identifierForVendor: String?

@@ -112,7 +112,8 @@ struct MbaasyUpload {
         detail.member("reason", rejection.reason.rawValue)
       })
     do {
-      let app = RefusalAllowance.Sender(.mbaasy, publisherId: caller.publisher.id, name: caller.bundleId.text.exact)
+      let app = RefusalAllowance.Sender(
+        .mbaasy, publisherId: caller.publisher.id, name: ExactText(caller.bundleId.text))
       try await door.context.asking { try await audit(entry, sha256, of: app) }
     } catch {
       throw .unavailable("The ledger cannot be used now; send the receipt again.")

@@ -1,7 +1,6 @@
 import Configuration
 import Domain
 import EventLoop
-import Formats
 import Gateway
 import HTTPServer
 
@@ -23,7 +22,7 @@ struct PlayFab: GatewayDoor {
 
   /// All methods of PlayFab's client API begin so.
   func refusal(_ problem: Problem, of request: HTTPServerRequest) -> HTTPServerResponse? {
-    request.path.first?.exact == "Client" ? PlayFabAPI.unknownMethod(problem, request) : nil
+    request.path.first == "Client" ? PlayFabAPI.unknownMethod(problem, request) : nil
   }
 
   func read(_ reader: DoorReader) -> (any OpenDoor)? {

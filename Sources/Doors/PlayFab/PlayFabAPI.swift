@@ -120,7 +120,10 @@ struct PlayFabAPI {
     let body = try await read(request) { (request) throws(PlayFabError) in try PlayFabValidateRequest(request) }
     let evidence = try await evidence(body.evidence, of: request)
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
-    return (evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode), catalog)
+    return (
+      evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode.map(CurrencyCode.init(_:))),
+      catalog
+    )
   }
 
   private func read<Body: Sendable>(

@@ -4,7 +4,7 @@ import Domain
 struct PlayFabApplePrice: Equatable {
   /// In thousandths of the currency.
   let thousandths: Int64
-  let currency: String
+  let currency: CurrencyCode
   /// Whether the customer bought with an offer: a free trial, a lower price for a time, an offer code. The price is
   /// then the offer's, and Apple does not tell the one that is set up in the store.
   let isOfOffer: Bool
@@ -12,7 +12,7 @@ struct PlayFabApplePrice: Equatable {
   /// - Parameter offer: what a transaction tells of its offer, if it is of one.
   /// - Returns: `nil` if Apple named no price. Old transactions have none.
   init?(
-    thousandths: Int64?, currency: String?, offer: (type: Int32?, identifier: String?, discountType: String?)
+    thousandths: Int64?, currency: CurrencyCode?, offer: (type: Int32?, identifier: String?, discountType: String?)
   ) {
     guard let thousandths, let currency else { return nil }
     (self.thousandths, self.currency) = (thousandths, currency)

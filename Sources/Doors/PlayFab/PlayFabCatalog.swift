@@ -11,6 +11,6 @@ struct PlayFabCatalog {
   func offer(forProduct productId: ProductId) -> Offer? {
     guard let offer = offers.offer(forProduct: productId) else { return nil }
     guard let version else { return offer }
-    return offer.catalogVersion?.exact == version.exact ? offer : nil
+    return offer.catalogVersion.isExactly(version) ? offer : nil
   }
 }

@@ -1,12 +1,11 @@
 import Domain
-import Formats
 
 /// What the customer paid, as the request of `ValidateIOSReceipt` says.
 struct PlayFabPrice: Equatable {
   /// In hundredths of the currency.
   let amount: Int64
   /// `nil` if the request names none.
-  let currency: String?
+  let currency: CurrencyCode?
 
   /// Checks the price before anything is accepted.
   ///
@@ -19,27 +18,27 @@ struct PlayFabPrice: Equatable {
   ///   - quantity: how many were bought.
   /// - Throws: `InvalidCurrencyCode` for a currency that cannot be right, `InvalidParams` for such an amount.
   func check(catalog: Offer.Price?, apple: PlayFabApplePrice?, quantity: Int64) throws(PlayFabError) {
-    if let currency, !Currency.isKnown(currency) {
-      throw .invalidCurrencyCode("CurrencyCode: \(currency.prefix(100)) is not a code of ISO 4217.")
+    if let currency, !currency.isKnown {
+      throw .invalidCurrencyCode("CurrencyCode: \(currency.text.prefix(100)) is not a code of ISO 4217.")
     }
     let catalogs = catalog.flatMap { isIn($0.currency) ? $0 : nil }
     let apples = apple.flatMap { isIn($0.currency) ? $0 : nil }
     guard catalogs != nil || apples != nil else {
       // The storefront may sell in another currency than the catalog's. Only Apple's own price tells.
       guard apple == nil else {
-        let currencies = [catalog?.currency, apple?.currency].compactMap(\.self).joined(separator: " or ")
+        let currencies = [catalog?.currency, apple?.currency].compactMap { $0?.text }.joined(separator: " or ")
         throw .invalidCurrencyCode("CurrencyCode: the price is not in \(currency ?? ""), but in \(currencies).")
       }
       return
     }
     if catalogs?.isPaid(by: amount, quantity) == true || apples?.isPaid(by: amount, quantity) == true { return }
     // Nobody here knows the store's price in this currency.
-    if let apples, apples.isOfOffer, catalogs?.currency.exact != apples.currency.exact { return }
+    if let apples, apples.isOfOffer, catalogs?.currency != apples.currency { return }
     throw .invalidParams("PurchasePrice", "The amount is neither the catalog's price nor the one that Apple charged.")
   }
 
   /// Whether the request's currency may be this one.
-  func isIn(_ other: String) -> Bool { currency.map { $0.exact == other.exact } ?? true }
+  func isIn(_ other: CurrencyCode) -> Bool { currency.map { $0 == other } ?? true }
 
   /// The transaction that the answer records: the request's, unless Apple says otherwise. With an offer, that is what
   /// Apple charged, whatever the store's price is.
@@ -49,9 +48,9 @@ struct PlayFabPrice: Equatable {
     let currency = currency ?? apple?.currency ?? catalog?.currency ?? "USD"
     let mine = PlayFabRecordedPrice(source: .request, currency: currency, total: amount)
     guard let apple else { return mine }
-    let isApples = apple.currency.exact == currency.exact && apple.isPaid(by: amount, quantity)
+    let isApples = apple.currency == currency && apple.isPaid(by: amount, quantity)
     let isCatalogs =
-      catalog.map { $0.currency.exact == currency.exact && $0.isPaid(by: amount, quantity) } ?? false
+      catalog.map { $0.currency == currency && $0.isPaid(by: amount, quantity) } ?? false
     return isApples || isCatalogs && !apple.isOfOffer
       ? mine : PlayFabRecordedPrice(source: nil, currency: apple.currency, total: apple.rounded.amount)
   }
@@ -61,7 +60,7 @@ struct PlayFabPrice: Equatable {
 struct PlayFabRecordedPrice: Equatable {
   /// Where the price is from; PlayFab has no word for Apple.
   let source: Source?
-  let currency: String
+  let currency: CurrencyCode
   /// In hundredths of the currency.
   let total: Int64
 

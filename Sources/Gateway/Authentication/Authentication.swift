@@ -23,7 +23,7 @@ package struct Authentication {
   ///
   /// - Throws: ``Problem`` as ``Authenticator/caller(of:)`` does.
   func caller(of request: HTTPServerRequest) async throws(Problem) -> Caller {
-    var missing: Int64?
+    var missing: PublisherId?
     var first = authenticator
     first.asksForKey = { [keySets] in
       missing = $0

@@ -11,11 +11,11 @@ import JSON
 package struct Authenticator {
   package let publishers: Publishers
   /// The keys that the gateway has fetched, by publisher. A set that was never fetched has no keys.
-  var keySets: [Int64: KeySetCache] = [:]
+  var keySets: [PublisherId: KeySetCache] = [:]
   /// Seconds since 1970.
   package let now: Int64
   /// Called if a publisher's key set does not have the key of a token. It says whether a fetch runs now.
-  var asksForKey: (Int64) -> Bool = { _ in false }
+  var asksForKey: (PublisherId) -> Bool = { _ in false }
 
   /// Returns the caller.
   ///
@@ -104,7 +104,7 @@ package struct Authenticator {
   /// The answer to a token that no known key has signed. A key that the gateway has not fetched yet may have signed it.
   private func answer(
     _ refusal: CustomerTokenRefusal, _ header: Header, _ keys: [CustomerTokenKey],
-    _ policy: Publisher.CustomerTokenPolicy, isKnown: Bool, _ id: Int64
+    _ policy: Publisher.CustomerTokenPolicy, isKnown: Bool, _ id: PublisherId
   ) -> Problem {
     guard policy.keySet != nil else { return refusal.problem }
     if let name = header.kid, keys.has(id: name) { return refusal.problem }
@@ -121,8 +121,8 @@ package struct Authenticator {
 
   /// The header of a JWS (RFC 7515). Other members about keys, such as `jwk` and `jku`, are ignored.
   private struct Header: Decodable {
-    let alg: String
-    let kid: String?
+    let alg: SignatureAlgorithm
+    let kid: KeyId?
     let crit: [String]?
   }
 }

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// Why the gateway believes nothing that a customer's token says.
 ///
@@ -15,21 +14,21 @@ enum CustomerTokenRefusal: Equatable {
   /// There is no such publisher, or it accepts no customers' tokens.
   case unknownPublisher
   /// No key of the publisher has this `alg`.
-  case algorithm(String, accepted: [String])
+  case algorithm(SignatureAlgorithm, accepted: [SignatureAlgorithm])
   /// The token has no `kid`, and several keys have its `alg`.
-  case missingKeyId(algorithm: String)
+  case missingKeyId(algorithm: SignatureAlgorithm)
   /// No key of the publisher has the token's `kid` and its `alg`.
   case unknownKeyId
   case signature
 
   /// Judges a token of a publisher with these keys, of which none, or only `found`, may have signed it.
-  init(algorithm: String, keyId: String?, keys: [CustomerTokenKey], found: CustomerTokenKey?) {
+  init(algorithm: SignatureAlgorithm, keyId: KeyId?, keys: [CustomerTokenKey], found: CustomerTokenKey?) {
     guard found == nil else {
       self = .signature
       return
     }
     guard keys.contains(where: { $0.key.fits(algorithm) }) else {
-      var accepted: [String] = []
+      var accepted: [SignatureAlgorithm] = []
       for key in keys where !accepted.contains(key.key.algorithm) { accepted.append(key.key.algorithm) }
       self = .algorithm(algorithm, accepted: accepted)
       return
@@ -38,7 +37,7 @@ enum CustomerTokenRefusal: Equatable {
   }
 
   /// The names in the registry of JOSE's signatures (RFC 7518, RFC 8037, RFC 8812, RFC 9864).
-  private static let knownAlgorithms = [
+  private static let knownAlgorithms: Set<SignatureAlgorithm> = [
     "none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512",
     "EdDSA", "Ed25519", "Ed448", "ES256K",
   ]
@@ -55,7 +54,8 @@ enum CustomerTokenRefusal: Equatable {
         + "Compare it with the publisher's file, which needs customerTokens."
     case .algorithm(let algorithm, let accepted):
       "alg: the customer's token has \(Self.named(algorithm)); its publisher accepts "
-        + (accepted.isEmpty ? "no token, because it has no key now." : "\(accepted.joined(separator: ", ")).")
+        + (accepted.isEmpty
+          ? "no token, because it has no key now." : "\(accepted.map(\.text).joined(separator: ", ")).")
     case .missingKeyId(let algorithm):
       "kid: the customer's token names no key, and its publisher has several keys for \(Self.named(algorithm)). Write the "
         + "kid of the key into the token's header."
@@ -68,8 +68,8 @@ enum CustomerTokenRefusal: Equatable {
     }
   }
 
-  private static func named(_ algorithm: String) -> String {
-    knownAlgorithms.contains { $0.exact == algorithm.exact } ? "the algorithm \(algorithm)" : "an unknown algorithm"
+  private static func named(_ algorithm: SignatureAlgorithm) -> String {
+    knownAlgorithms.contains(algorithm) ? "the algorithm \(algorithm)" : "an unknown algorithm"
   }
 
   /// The answer.

@@ -10,15 +10,15 @@ import Service
 @LoopActor
 final class KeySets: RoleService {
   /// By publisher.
-  private(set) var caches: [Int64: KeySetCache] = [:]
+  private(set) var caches: [PublisherId: KeySetCache] = [:]
 
   private let log: Log
   private let fetches: Counter
   private let publishers: @LoopActor () -> Publishers
   private let now: @LoopActor () -> ContinuousClock.Instant
   private let fetch: @LoopActor (KeySetAddress) async -> KeySetFetch
-  private var addresses: [Int64: KeySetAddress] = [:]
-  private var running: [Int64: Task<Void, Never>] = [:]
+  private var addresses: [PublisherId: KeySetAddress] = [:]
+  private var running: [PublisherId: Task<Void, Never>] = [:]
   private let ended = LoopSignal()
   private lazy var looks = Chore(every: .seconds(1), after: .zero) { [weak self] in self?.look() }
 
@@ -77,7 +77,7 @@ final class KeySets: RoleService {
   /// Lets a set be fetched again because it does not have a key.
   ///
   /// - Returns: whether a fetch of it runs now.
-  func ask(for id: Int64) -> Bool {
+  func ask(for id: PublisherId) -> Bool {
     if caches[id]?.ask(at: now()) == true { begin(id) }
     return caches[id]?.isFetching ?? false
   }
@@ -85,7 +85,7 @@ final class KeySets: RoleService {
   /// Waits while a set without keys is being fetched, until `limit` has passed at most.
   ///
   /// - Returns: whether it has waited; if not, no such fetch runs.
-  func firstFetch(for id: Int64, atMost limit: Duration) async -> Bool {
+  func firstFetch(for id: PublisherId, atMost limit: Duration) async -> Bool {
     // A publisher may be so new that no look has found it.
     if caches[id] == nil { look() }
     let end = ContinuousClock.now + limit
@@ -98,7 +98,7 @@ final class KeySets: RoleService {
   }
 
   private func follow(at time: ContinuousClock.Instant) {
-    var wanted: [Int64: KeySetAddress] = [:]
+    var wanted: [PublisherId: KeySetAddress] = [:]
     for publisher in publishers().all {
       if let address = publisher.customerTokens?.keySet { wanted[publisher.id] = address }
     }
@@ -108,7 +108,7 @@ final class KeySets: RoleService {
     addresses = wanted
   }
 
-  private func begin(_ id: Int64) {
+  private func begin(_ id: PublisherId) {
     guard let address = addresses[id] else { return }
     running[id] = Task.immediate { @LoopActor in
       end(id, address, await fetch(address))
@@ -116,7 +116,7 @@ final class KeySets: RoleService {
   }
 
   /// Takes the end of a fetch. If the publisher's file names another address by now, nobody needs these keys.
-  private func end(_ id: Int64, _ address: KeySetAddress, _ fetch: KeySetFetch) {
+  private func end(_ id: PublisherId, _ address: KeySetAddress, _ fetch: KeySetFetch) {
     defer { ended.notify() }
     guard addresses[id] == address, let cache = caches[id] else { return }
     switch fetch {
@@ -124,12 +124,13 @@ final class KeySets: RoleService {
       fetches.count(Self.fetchedLabel)
       caches[id]?.fetched(set.keys, maxAge: maxAge, at: now())
       // The log tells changes, and a provider repeats itself all day.
-      let isKnown = cache.keys?.map { $0.id?.exact } == set.keys.map { $0.id?.exact }
+      let isKnown = cache.keys?.map(\.id) == set.keys.map(\.id)
       guard cache.failures > 0 || !isKnown else { return }
       log.info(
         cache.failures > 0 ? "key set fetched again" : "key set fetched",
         [
-          "publisherId": .int(id), "keys": .int(Int64(set.keys.count)), "skipped": .int(Int64(set.skipped.count)),
+          "publisherId": .int(id.number), "keys": .int(Int64(set.keys.count)),
+          "skipped": .int(Int64(set.skipped.count)),
         ])
     case .failed(let failure, let cause):
       fetches.count(failure.rawValue)
@@ -138,7 +139,7 @@ final class KeySets: RoleService {
       guard cache.failures == 0 else { return }
       log.warning(
         "key set not fetched",
-        ["publisherId": .int(id), "outcome": .string(failure.rawValue), "cause": .string(cause)])
+        ["publisherId": .int(id.number), "outcome": .string(failure.rawValue), "cause": .string(cause)])
     }
   }
 

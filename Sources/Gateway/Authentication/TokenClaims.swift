@@ -12,9 +12,9 @@ struct TokenClaims: Decodable {
   ///
   /// - Parameter now: milliseconds since 1970.
   func publisher(of publishers: Publishers, now: Int64) -> PublisherLookUp<Publisher> {
-    if let claim = claims["publisherId"] { return claim.number.map(publishers.lookUp) ?? .unknown }
-    guard let issuer = claims["iss"]?.text else { return .unknown }
-    return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.texts ?? [], now: now)
+    if let claim = claims["publisherId"] { return claim.number.map { publishers.lookUp(PublisherId($0)) } ?? .unknown }
+    guard let issuer = claims["iss"]?.text.map(TokenIssuer.init(_:)) else { return .unknown }
+    return publishers.holder(ofIssuer: issuer, audiences: claims["aud"]?.audiences ?? [], now: now)
   }
 
   /// Whether a claim names a publisher, rightly or wrongly.
@@ -36,12 +36,12 @@ struct TokenClaims: Decodable {
       throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
     }
     if let longest = policy.maxLifetime { try checkLifetime(until: expiry, longest, now: now, leeway: policy.leeway) }
-    if let issuer = policy.issuer, claims["iss"]?.text?.exact != issuer.exact {
+    if let issuer = policy.issuer, claims["iss"]?.text.map(TokenIssuer.init(_:)) != issuer {
       throw .invalidCredential("iss: the customer's token is not from \(issuer).")
     }
-    guard policy.admits(audiences: claims["aud"]?.texts ?? []) else {
+    guard policy.admits(audiences: claims["aud"]?.audiences ?? []) else {
       throw .invalidCredential(
-        "aud: the customer's token is not for \(policy.audiences.joined(separator: " or ")).")
+        "aud: the customer's token is not for \(policy.audiences.map(\.text).joined(separator: " or ")).")
     }
     guard let customerId = claims[policy.customerClaim]?.customerId else {
       throw .invalidCredential(
@@ -76,22 +76,22 @@ struct TokenClaims: Decodable {
     /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
     let date: Int64?
     let text: String?
-    /// A list of texts, or the only one.
-    let texts: [String]
+    /// The texts of `aud`: a list, or the only one; empty for a claim of another form.
+    let audiences: [TokenAudience]
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if let number = try? container.decode(Int64.self) {
-        (self.number, customerId, date, text, texts) = (number, CustomerId(number: number), number, nil, [])
+        (self.number, customerId, date, text, audiences) = (number, CustomerId(number: number), number, nil, [])
       } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
         let whole = number == number.rounded() ? Int64(number) : nil
         self.number = whole
-        (customerId, date, text, texts) = (whole.flatMap(CustomerId.init(number:)), Int64(number), nil, [])
+        (customerId, date, text, audiences) = (whole.flatMap(CustomerId.init(number:)), Int64(number), nil, [])
       } else {
         let text = try? container.decode(String.self)
         number = text.flatMap { Int64($0) }
         (customerId, date, self.text) = (text.map(CustomerId.init(_:)).flatMap { $0.isValid ? $0 : nil }, number, text)
-        texts = text.map { [$0] } ?? (try? container.decode([String].self)) ?? []
+        audiences = text.map { [TokenAudience($0)] } ?? (try? container.decode([TokenAudience].self)) ?? []
       }
     }
   }

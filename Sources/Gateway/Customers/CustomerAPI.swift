@@ -49,7 +49,7 @@ struct CustomerAPI {
         "The ledger knows nothing about this customer. What was registered for it until now finalizes without an owner."
       )
     }
-    context.log.info("customer erased", ["publisherId": .int(publisher.id)])
+    context.log.info("customer erased", ["publisherId": .int(publisher.id.number)])
     return jsonResponse(200, ErasureAnswer(erasure))
   }
 
@@ -66,7 +66,7 @@ struct CustomerAPI {
       try await copies.noteRegistered(publisher.id, id)
     } catch {
       context.log.warning(
-        "a customer's copy was not stored", ["publisherId": .int(publisher.id), "cause": .failure(error)])
+        "a customer's copy was not stored", ["publisherId": .int(publisher.id.number), "cause": .failure(error)])
     }
   }
 

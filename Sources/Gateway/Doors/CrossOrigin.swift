@@ -13,7 +13,7 @@ enum CrossOrigin {
   static func preflight(_ request: HTTPServerRequest, _ routes: [Route]) -> HTTPServerResponse? {
     guard request.method == "OPTIONS", let wanted = request.header("Access-Control-Request-Method") else { return nil }
     let methods = routes.filter { $0.values(in: request.path) != nil }.map(\.method.rawValue)
-    guard methods.contains(where: { $0.exact == wanted.exact }) else { return nil }
+    guard methods.containsExactly(wanted) else { return nil }
     var headers = [("Access-Control-Allow-Methods", methods.joined(separator: ", "))]
     if let names = request.header("Access-Control-Request-Headers"), names.utf8.count <= longestNames {
       headers.append(("Access-Control-Allow-Headers", names))

@@ -52,12 +52,12 @@ package struct DoorContext {
   }
 
   /// Finds a customer by e-mail address.
-  package func customer(_ publisher: Int64, email: String) async throws -> Customer? {
+  package func customer(_ publisher: PublisherId, email: String) async throws -> Customer? {
     try await CustomerStore(postgres).customer(publisher, email: email)
   }
 
   /// Reads a customer; `nil` when unknown.
-  package func customer(_ publisher: Int64, id: CustomerId) async throws -> Customer? {
+  package func customer(_ publisher: PublisherId, id: CustomerId) async throws -> Customer? {
     try await CustomerStore(postgres).customer(publisher, id)
   }
 

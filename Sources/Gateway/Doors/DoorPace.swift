@@ -9,7 +9,7 @@ package import HTTPServer
 package struct DoorPace {
   /// Who sends.
   package struct Credential: Hashable {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let door: Door
     /// The customer, the app or the kind of key; empty for the publisher's token.
     let holder: ExactText
@@ -20,7 +20,7 @@ package struct DoorPace {
     package init(
       _ publisher: Publisher, _ door: Door, _ holder: String, _ kind: HTTPServer.LargeBody.Credential
     ) {
-      (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, holder.exact, kind)
+      (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, ExactText(holder), kind)
     }
   }
 

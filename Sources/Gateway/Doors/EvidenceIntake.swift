@@ -40,7 +40,7 @@ package final class EvidenceIntake {
   ///
   /// - Throws: ``EvidenceRefusal/busy`` without a place in the line.
   package func reading<Value: Sendable, Failure: Error>(
-    _ request: HTTPServerRequest, of publisher: Int64,
+    _ request: HTTPServerRequest, of publisher: PublisherId,
     _ read: @escaping @Sendable (HTTPServerRequest) throws(Failure) -> Value
   ) async throws(EvidenceRefusal) -> Result<Value, Failure> {
     let size = request.body.count
@@ -113,7 +113,7 @@ package final class EvidenceIntake {
   ///
   /// - Throws: ``EvidenceRefusal/busy`` without a place in the line.
   private func inLine<Value: Sendable>(
-    _ size: Int, of publisher: Int64, from origin: RequestOrigin, _ work: @escaping @Sendable () -> Value
+    _ size: Int, of publisher: PublisherId, from origin: RequestOrigin, _ work: @escaping @Sendable () -> Value
   ) async throws(EvidenceRefusal) -> Value {
     let source = EvidenceTurns.Source(publisher: publisher, address: AddressGroup(origin.client))
     guard let value = await line.read(size, of: source, work) else { throw .busy }

@@ -1,3 +1,4 @@
+import Domain
 import HTTPServer
 
 /// What somebody has of the line of texts: as a whole, and by the parties within, which take turns.
@@ -7,7 +8,7 @@ import HTTPServer
 struct EvidenceShare {
   /// Somebody who has texts in the line.
   enum Party: Hashable {
-    case publisher(Int64)
+    case publisher(PublisherId)
     case network(AddressGroup)
     case address(AddressGroup)
   }

@@ -1,3 +1,4 @@
+import Domain
 import HTTPServer
 
 /// Whose text is read next, and who may not wait.
@@ -12,7 +13,7 @@ import HTTPServer
 struct EvidenceTurns {
   /// Whose a text is.
   struct Source {
-    let publisher: Int64
+    let publisher: PublisherId
     /// The client's address. All clients whose address is not known are one.
     let address: AddressGroup
 

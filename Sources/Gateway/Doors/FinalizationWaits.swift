@@ -30,7 +30,7 @@ final class FinalizationWaits {
 
   /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may, or for as many
   /// synchronizations. One publisher's may be three of four of both: a few long receipts must not take all places.
-  func begin(_ ids: [SynchronizationId], of publisher: Int64) -> FinalizationWait? {
+  func begin(_ ids: [SynchronizationId], of publisher: PublisherId) -> FinalizationWait? {
     guard requests.begin(of: publisher) else { return nil }
     guard synchronizations.begin(ids.count, of: publisher) else {
       requests.end(of: publisher)
@@ -42,7 +42,7 @@ final class FinalizationWaits {
   }
 
   /// Ends what ``begin(_:of:)`` has begun.
-  func end(_ ids: [SynchronizationId], of publisher: Int64) {
+  func end(_ ids: [SynchronizationId], of publisher: PublisherId) {
     requests.end(of: publisher)
     synchronizations.end(ids.count, of: publisher)
     for id in ids { waits.removeValue(forKey: id) }

@@ -62,7 +62,7 @@ extension LocalEvidence {
   /// Takes the purchases out of a verified receipt.
   ///
   /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.
-  package init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
+  package init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: PublisherId) throws(EvidenceRefusal) {
     // Receipts from before there was a sandbox type are from production.
     let environment = receipt.environment ?? .production
     var latest: [PurchaseKey: ListedPurchase] = [:]
@@ -99,7 +99,8 @@ extension LocalEvidence {
   ///
   /// - Parameter piece: all that Apple signed; `nil` if nobody needs it.
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
-  package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
+  package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: PublisherId) throws(EvidenceRefusal)
+  {
     guard let id = payload.transactionId, TransactionId.isValid(id.text),
       let original = payload.originalTransactionId, TransactionId.isValid(original.text),
       let environment = payload.environment, let product = payload.productId,

@@ -85,7 +85,7 @@ struct Provision {
       context.log.info(
         "access while Apple is away",
         [
-          "publisherId": .int(job.publisherId), "synchronizationId": .string(job.synchronizationId.text),
+          "publisherId": .int(job.publisherId.number), "synchronizationId": .string(job.synchronizationId.text),
           "transactionId": .string(job.transactionId.text),
         ])
       looks.noteGrant()

@@ -17,7 +17,7 @@ final class ProvisionLooks {
   /// Begins to look at a request's jobs.
   ///
   /// - Returns: whether they fit. If not, their customers wait for Apple.
-  func begin(_ jobs: Int, of publisher: Int64) -> Bool {
+  func begin(_ jobs: Int, of publisher: PublisherId) -> Bool {
     guard limit.begin(jobs, of: publisher) else {
       counter.count(GatewayMetrics.notLookedAt)
       return false
@@ -26,7 +26,7 @@ final class ProvisionLooks {
   }
 
   /// Ends what ``begin(_:of:)`` has begun.
-  func end(_ jobs: Int, of publisher: Int64) { limit.end(jobs, of: publisher) }
+  func end(_ jobs: Int, of publisher: PublisherId) { limit.end(jobs, of: publisher) }
 
   /// Counts a grant.
   func noteGrant() { counter.count(GatewayMetrics.granted) }

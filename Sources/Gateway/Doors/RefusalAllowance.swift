@@ -12,12 +12,12 @@ package final class RefusalAllowance {
   /// Whose requests they are: an app's, or a customer's.
   package struct Sender: Hashable {
     package let door: Door
-    package let publisherId: Int64
+    package let publisherId: PublisherId
     /// The app's bundle id or the customer's id; a door has one kind of them.
     package let name: ExactText
 
     /// Names a sender.
-    package init(_ door: Door, publisherId: Int64, name: ExactText) {
+    package init(_ door: Door, publisherId: PublisherId, name: ExactText) {
       (self.door, self.publisherId, self.name) = (door, publisherId, name)
     }
   }

@@ -41,14 +41,14 @@ final class EventWaits {
   }
 
   /// Counts a request that will wait; `false` when as many wait as may.
-  func begin(of publisher: Int64) -> Bool { requests.begin(of: publisher) }
+  func begin(of publisher: PublisherId) -> Bool { requests.begin(of: publisher) }
 
   /// Ends what ``begin(of:)`` has begun.
-  func end(of publisher: Int64) { requests.end(of: publisher) }
+  func end(of publisher: PublisherId) { requests.end(of: publisher) }
 
   /// Returns `true` when the publisher has an event behind a position, and `false` when the time is over or the gateway
   /// stops.
-  func wait(_ publisher: Int64, _ position: EventPosition, atMost limit: Duration) async -> Bool {
+  func wait(_ publisher: PublisherId, _ position: EventPosition, atMost limit: Duration) async -> Bool {
     guard !isStopped else { return false }
     lastNumber += 1
     let number = lastNumber

@@ -14,14 +14,14 @@ struct EventsRequest: Equatable {
   /// Where the client has read up to.
   let after: EventCursor?
   /// Empty for all topics.
-  let topics: [String]
+  let topics: [EventTopic]
   /// Only events of this time or later, in milliseconds since 1970.
   let since: Int64?
 
   /// Reads the query, and refuses every unknown parameter.
   ///
   /// - Throws: ``Problem``: 400 REQ0002.
-  init(_ request: HTTPServerRequest, known: [String]) throws(Problem) {
+  init(_ request: HTTPServerRequest, known: [EventTopic]) throws(Problem) {
     try requireOnly(["after", "topic", "since", "limit", "wait"], request)
     limit = Int(try queryNumber("limit", 1...250, of: request) ?? 50)
     wait = try queryNumber("wait", 0...Self.longestWait, of: request) ?? 0
@@ -35,10 +35,10 @@ struct EventsRequest: Equatable {
       }
       return time
     }
-    var topics: [String] = []
+    var topics: [EventTopic] = []
     if let text = request.query("topic") {
-      for topic in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
-        let expected = "expected some of \(known.joined(separator: ",")), none of them twice"
+      for topic in text.split(separator: ",", omittingEmptySubsequences: false).map({ EventTopic(String($0)) }) {
+        let expected = "expected some of \(known.map(\.text).joined(separator: ",")), none of them twice"
         guard known.contains(topic) else {
           let unknown = UnknownTopic(topic, among: known)
           throw .invalidQuery("topic: has \(unknown.shown), \(expected)\(unknown.question)")

@@ -29,7 +29,7 @@ final class PublisherExports {
   init(_ context: RoleContext) { self.context = context }
 
   /// Takes a place for an export, which ``run(_:after:onEnd:)`` gives back; `false` when there is none.
-  func begin(of publisher: Int64) -> Bool { !isStopped && places.begin(of: publisher) }
+  func begin(of publisher: PublisherId) -> Bool { !isStopped && places.begin(of: publisher) }
 
   /// Starts an export that has a place, and returns its lines as soon as the first one is there.
   ///
@@ -72,7 +72,8 @@ final class PublisherExports {
   }
 
   private func tell(_ publisher: Publisher, _ ending: ExportRun.Ending, _ error: (any Error)?) {
-    context.log.info("an export ended", ["publisherId": .int(publisher.id), "outcome": .string(ending.rawValue)])
+    context.log.info(
+      "an export ended", ["publisherId": .int(publisher.id.number), "outcome": .string(ending.rawValue)])
     if ending == .failed, let error { context.log.ledgerFailure("an export broke off", error) }
   }
 }

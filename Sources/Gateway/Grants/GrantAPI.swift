@@ -79,7 +79,7 @@ struct GrantAPI {
     context.log.info(
       "grant \(action)",
       [
-        "publisherId": .int(publisher.id), "grantId": .string(grant.id.text),
+        "publisherId": .int(publisher.id.number), "grantId": .string(grant.id.text),
         "reason": .string(grant.reason.rawValue), "traceId": .string(trace.traceId),
       ])
   }

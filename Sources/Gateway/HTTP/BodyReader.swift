@@ -25,7 +25,7 @@ struct BodyReader {
     self.place = place.isEmpty ? "" : place + "."
     self.members = members
     // The alphabetically first one, so that the same body gets the same answer.
-    if let unknown = members.keys.filter({ key in !names.contains { $0.exact == key } }).min()?.text {
+    if let unknown = members.keys.filter({ key in !names.containsExactly(key.text) }).min()?.text {
       let expected = (wanted ?? names).joined(separator: ", ")
       throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(expected)")
     }

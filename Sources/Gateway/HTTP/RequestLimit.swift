@@ -14,7 +14,7 @@ import Service
 @LoopActor
 package final class RequestLimit {
   private struct Reader: Hashable {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let name: ExactText
   }
 
@@ -74,8 +74,10 @@ package final class RequestLimit {
     try await admit(publisher.id, "orders", cost, .orderShare)
   }
 
-  private func admit(_ publisher: Int64, _ name: String, _ cost: RequestCost, _ limit: Limit) async throws(Problem) {
-    let reader = Reader(publisherId: publisher, name: name.exact)
+  private func admit(_ publisher: PublisherId, _ name: String, _ cost: RequestCost, _ limit: Limit)
+    async throws(Problem)
+  {
+    let reader = Reader(publisherId: publisher, name: ExactText(name))
     let (time, now) = (cost.ownTime, ContinuousClock.now - begun)
     if own.wait(of: reader, for: time, now: now) <= .zero { return own.note(reader, time, now: now) }
     let wait: Duration?

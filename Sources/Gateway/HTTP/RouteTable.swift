@@ -45,7 +45,7 @@ struct RouteTable: Sendable {
     all = Route.own + ofDoors
     labels = Set(all.map(\.label) + [Self.unknownLabel]).sorted()
     let pairs = doors.flatMap { door in
-      door.routes.filter(\.takesReceipts).map { ($0.path.exact, ReceiptDoor(door: door, label: $0.label)) }
+      door.routes.filter(\.takesReceipts).map { (ExactText($0.path), ReceiptDoor(door: door, label: $0.label)) }
     }
     receiptDoors = Dictionary(uniqueKeysWithValues: pairs)
   }
@@ -60,7 +60,7 @@ struct RouteTable: Sendable {
     let wanted = method == "HEAD" ? "GET" : method
     // A path that names a route word by word is no value of another route.
     let matching = all.compactMap { route -> (route: Route, values: [Route.Parameter: String])? in
-      if case .anyone = route.access, let rawPath, rawPath.exact != route.path.exact { return nil }
+      if case .anyone = route.access, let rawPath, !rawPath.isExactly(route.path) { return nil }
       return route.values(in: path).map { (route, $0) }
     }
     let fewest = matching.map(\.values.count).min()

@@ -178,7 +178,7 @@ struct ImportAPI {
 
   private func note(_ what: String, _ one: UploadedImport) {
     context.log.info(
-      "import \(what)", ["publisherId": .int(publisher.id), "importId": .string(one.id.text)])
+      "import \(what)", ["publisherId": .int(publisher.id.number), "importId": .string(one.id.text)])
   }
 
   private func asking<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {

@@ -14,10 +14,10 @@ final class ImportReports {
   init() {}
 
   /// Takes a place for a report, which ``stream(of:next:onFailure:)`` gives back; `false` when there is none.
-  func begin(of publisher: Int64) -> Bool { places.begin(of: publisher) }
+  func begin(of publisher: PublisherId) -> Bool { places.begin(of: publisher) }
 
   /// Gives back a place that was not used.
-  func end(of publisher: Int64) { places.end(of: publisher) }
+  func end(of publisher: PublisherId) { places.end(of: publisher) }
 
   /// Writes a report piece by piece, as fast as its client reads.
   ///
@@ -26,7 +26,7 @@ final class ImportReports {
   ///   - next: reads the piece that begins at a byte; `nil` at the end. If the report is deleted meanwhile, it throws.
   ///   - onFailure: learns why a report broke off.
   func stream(
-    of publisher: Int64, first: [UInt8]?, next: @escaping @LoopActor (Int64) async throws -> [UInt8]?,
+    of publisher: PublisherId, first: [UInt8]?, next: @escaping @LoopActor (Int64) async throws -> [UInt8]?,
     onFailure: @escaping @LoopActor (any Error) -> Void
   ) -> AnswerStream {
     let stream = AnswerStream()

@@ -89,7 +89,7 @@ final class NotificationIntake {
   /// Answers a post to Cleeng's path: version 1 or 2.
   func take(_ request: HTTPServerRequest, of publisherId: String) async throws(Problem) -> HTTPServerResponse {
     let owner: Publisher
-    switch Int64(publisherId).flatMap({ String($0) == publisherId ? $0 : nil }).map(context.publishers.lookUp) {
+    switch PublisherId(publisherId).flatMap({ String($0) == publisherId ? $0 : nil }).map(context.publishers.lookUp) {
     case .found(let found): owner = found
     case .broken:
       metrics.count(Fate.unavailable.rawValue)
@@ -178,7 +178,8 @@ final class NotificationIntake {
     }
   }
 
-  private func row(_ publisherId: Int64, _ notification: VerifiedNotification, _ text: String) -> KeptNotification {
+  private func row(_ publisherId: PublisherId, _ notification: VerifiedNotification, _ text: String) -> KeptNotification
+  {
     KeptNotification(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
       subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment,
@@ -296,7 +297,7 @@ final class NotificationIntake {
 
   /// A path of a publisher that is not there counts as our own path: nobody's numbers fill the memory.
   private func source(_ request: HTTPServerRequest) -> NotificationPace.Source {
-    let named = request.path.last.flatMap { Int64($0) }
+    let named = request.path.last.flatMap { PublisherId($0) }
     return NotificationPace.Source(
       address: AddressGroup(request.origin.client),
       publisher: named.flatMap { context.publishers[$0]?.id })

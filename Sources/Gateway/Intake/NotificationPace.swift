@@ -1,3 +1,4 @@
+import Domain
 import HTTPServer
 
 /// How many notifications each client address may post to this gateway (`gateway.refusedNotificationsPerSecond`).
@@ -17,7 +18,7 @@ struct NotificationPace {
     /// The client's address. All clients that a proxy does not name are one.
     let address: AddressGroup
     /// The publisher that the path names; `nil` for our own path, which names none.
-    let publisher: Int64?
+    let publisher: PublisherId?
 
     /// The same address, whatever it posts to.
     var onAnyPath: Source { Source(address: address, publisher: nil) }

@@ -25,7 +25,7 @@ extension PurchaseAPI {
       context.log.info(
         "released",
         [
-          "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
+          "publisherId": .int(key.publisherId.number), "originalTransactionId": .string(key.originalTransactionId.text),
           "environment": .string(key.environment.text), "traceId": .string(trace.traceId),
         ])
     }

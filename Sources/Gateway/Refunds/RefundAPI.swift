@@ -55,7 +55,10 @@ struct RefundAPI {
     guard let found else { throw Self.unknown }
     context.log.info(
       "refund request answered by the publisher",
-      ["publisherId": .int(publisher.id), "refundRequestId": .string(id.text), "state": .string(found.state.rawValue)])
+      [
+        "publisherId": .int(publisher.id.number), "refundRequestId": .string(id.text),
+        "state": .string(found.state.rawValue),
+      ])
     return answer(found)
   }
 

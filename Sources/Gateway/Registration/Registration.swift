@@ -169,7 +169,7 @@ struct Registration {
     }
     metrics.accepted(job.publisherId)
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
-    log(of: job, trace).info(done, ["customer": .customer(job.customerId.text, of: job.publisherId)])
+    log(of: job, trace).info(done, ["customer": .customer(job.customerId.text, of: job.publisherId.number)])
     return .accepted(job.synchronizationId)
   }
 
@@ -177,7 +177,7 @@ struct Registration {
   private func log(of job: Job, _ trace: TraceParent) -> Log {
     context.log.with([
       "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
-      "publisherId": .int(job.publisherId), "traceId": .string(trace.traceId),
+      "publisherId": .int(job.publisherId.number), "traceId": .string(trace.traceId),
     ])
   }
 

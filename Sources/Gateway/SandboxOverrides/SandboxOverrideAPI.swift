@@ -69,7 +69,7 @@ struct SandboxOverrideAPI {
       context.log.info(
         "sandbox access \(action)",
         [
-          "publisherId": .int(publisher.id), "reason": .string(override.reason.rawValue),
+          "publisherId": .int(publisher.id.number), "reason": .string(override.reason.rawValue),
           "traceId": .string(trace.traceId),
         ])
     }

@@ -10,7 +10,7 @@ struct EndpointAnswer: Encodable, Equatable {
   let id: EndpointId
   let url: String
   let name: String
-  let topics: [String]
+  let topics: [EventTopic]
   let environment: String?
   let format: String
   let signature: String

@@ -11,7 +11,7 @@ import Messaging
 struct EndpointRequest: Equatable {
   var url: String?
   var name: String?
-  var topics: [String]?
+  var topics: [EventTopic]?
   var retry: WebhookEndpoint.Retry?
   var maxConcurrency: Int?
   var maxPerSecond: Limit?
@@ -80,12 +80,13 @@ struct EndpointRequest: Equatable {
     }
   }
 
-  private static func topics(_ reader: BodyReader, _ doors: DoorCatalog) throws(Problem) -> [String]? {
+  private static func topics(_ reader: BodyReader, _ doors: DoorCatalog) throws(Problem) -> [EventTopic]? {
     let (known, expected) = (doors.topics, doors.topicsExpectation)
     guard let list = try reader.list("topics", expected) else { return nil }
-    var topics: [String] = []
+    var topics: [EventTopic] = []
     for element in list {
-      guard case .string(let topic) = element else { throw reader.problem("topics", expected) }
+      guard case .string(let name) = element else { throw reader.problem("topics", expected) }
+      let topic = EventTopic(name)
       guard known.contains(topic) else {
         let unknown = UnknownTopic(topic, among: known)
         throw reader.problem("topics", "has \(unknown.shown), \(expected)\(unknown.question)")
@@ -100,7 +101,7 @@ struct EndpointRequest: Equatable {
   /// Applies the changes.
   func apply(to endpoint: inout WebhookEndpoint) throws(Problem) {
     if endpoint.source == .subscription,
-      url.map({ $0 != endpoint.url }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
+      url.map({ !$0.isExactly(endpoint.url) }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
     {
       throw .conflict(
         "url and topics of this endpoint are those of PUT /3.1/webhook_subscriptions/\(endpoint.topics[0]).")

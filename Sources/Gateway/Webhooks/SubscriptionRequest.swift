@@ -15,7 +15,7 @@ let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolic
 ///   - newKey: generates the key of an endpoint without `verification`, in case it is new.
 /// - Throws: ``Problem``: 400 REQ0001, or 409 REQ0409 for a URL that is there twice, with the place in the list.
 func subscriptions(
-  _ body: JSONValue, topic: String, _ address: WebhookAddress, newId: () throws(Problem) -> EndpointId,
+  _ body: JSONValue, topic: EventTopic, _ address: WebhookAddress, newId: () throws(Problem) -> EndpointId,
   newKey: () throws(Problem) -> [UInt8]
 ) throws(Problem) -> [WebhookEndpointStore.Subscription] {
   guard case .array(let elements) = body else { throw .invalidBody("expected a JSON array of endpoints") }
@@ -28,7 +28,7 @@ func subscriptions(
     let reader = try BodyReader(
       element, at: "[\(number)]", knows: subscriptionMembers)
     guard let url = try webAddress(reader, address) else { throw reader.problem("url", "is missing") }
-    guard urls.insert(url.exact).inserted else { throw .conflict("[\(number)].url: is in the list twice") }
+    guard urls.insert(ExactText(url)).inserted else { throw .conflict("[\(number)].url: is in the list twice") }
     let given = try sharedSecret(reader)
     let key: [UInt8]
     if let given { key = given } else { key = try newKey() }

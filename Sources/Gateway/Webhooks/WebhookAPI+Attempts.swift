@@ -64,7 +64,7 @@ extension AttemptPage {
 struct AttemptAnswer: Encodable, Equatable {
   let eventId: EventId
   let endpointId: EndpointId
-  let topic: String
+  let topic: EventTopic
   let version: Int64?
   let attempt: Int
   let time: String

@@ -40,7 +40,7 @@ extension WebhookAPI {
     _ = try await enabledEndpoint(id)
     guard EventId.isValid(event.text) else { throw Self.unknownEvent }
     try await takeReplays(1)
-    let round = try random()
+    let round = DeliveryRound(try random())
     let again = try await context.asking {
       try await deliveries.resend(publisher: publisher.id, event: event, to: id, round: round)
     }

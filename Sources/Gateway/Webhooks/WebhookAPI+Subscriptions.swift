@@ -10,7 +10,7 @@ import Service
 extension WebhookAPI {
   /// Replaces the list of a topic.
   func putSubscriptions(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let topic = call[.topic]
+    let topic = EventTopic(call[.topic])
     try require(topic)
     let list = try subscriptions(
       try jsonBody(call.request, limits: .subscriptions), topic: topic, address,
@@ -22,7 +22,8 @@ extension WebhookAPI {
     context.log.info(
       "subscriptions replaced",
       [
-        "publisherId": .int(publisher.id), "topic": .string(topic), "endpoints": .int(Int64(endpoints.count)),
+        "publisherId": .int(publisher.id.number), "topic": .string(topic.text),
+        "endpoints": .int(Int64(endpoints.count)),
         "created": .int(Int64(new.count)), "deleted": .int(Int64(removed.count)),
       ])
     let drawn = Set(list.filter { !$0.hasOwnKey }.map(\.endpoint.id)).intersection(new)
@@ -31,7 +32,7 @@ extension WebhookAPI {
 
   /// Lists the subscriptions of a topic.
   func readSubscriptions(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let topic = call[.topic]
+    let topic = EventTopic(call[.topic])
     try require(topic)
     let all = try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] }
     let found = all.filter { $0.source == .subscription && $0.topics == [topic] }
@@ -50,7 +51,7 @@ extension WebhookAPI {
     }
   }
 
-  private func require(_ topic: String) throws(Problem) {
+  private func require(_ topic: EventTopic) throws(Problem) {
     let topics = context.doors.topics
     guard topics.contains(topic) else {
       throw .invalidPath("topic: \(UnknownTopic(topic, among: topics).inPath)")

@@ -159,6 +159,6 @@ struct WebhookAPI {
   }
 
   func fields(_ id: EndpointId) -> KeyValuePairs<String, Log.Value> {
-    ["publisherId": .int(publisher.id), "endpoint": .string(id.text)]
+    ["publisherId": .int(publisher.id.number), "endpoint": .string(id.text)]
   }
 }

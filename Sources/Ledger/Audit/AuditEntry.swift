@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import JSON
 public import Postgres
 
@@ -26,7 +26,7 @@ public struct AuditEntry: Sendable, Equatable {
     }
   }
 
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let actor: Actor
   /// The name of the publisher's token; `nil` for another actor.
   public let token: String?
@@ -54,7 +54,7 @@ public struct AuditEntry: Sendable, Equatable {
   ///
   /// - Parameter token: the name of the publisher's token; without it, that of ``requestToken`` counts.
   public init(
-    publisherId: Int64, actor: Actor, token: String? = nil, action: String, subject: String,
+    publisherId: PublisherId, actor: Actor, token: String? = nil, action: String, subject: String,
     detail: [UInt8] = Array("{}".utf8)
   ) {
     self.publisherId = publisherId
@@ -72,7 +72,7 @@ public struct AuditEntry: Sendable, Equatable {
   ///   - publisherId: the publisher; 0 if nobody can say whose they are.
   ///   - name: who did it.
   ///   - subject: what kind of things, such as `deliveries`.
-  public init(publisherId: Int64, operator name: String, action: String, subject: String, detail: [UInt8]) {
+  public init(publisherId: PublisherId, operator name: String, action: String, subject: String, detail: [UInt8]) {
     (self.publisherId, actor, token, operatorName) = (publisherId, .operator, nil, name)
     (self.action, self.subject, self.detail) = (action, subject, Self.withAddress(detail))
   }
@@ -88,7 +88,8 @@ public struct AuditEntry: Sendable, Equatable {
   ///   - actor: who it was otherwise.
   ///   - token: the name of the publisher's token, as in ``init(publisherId:actor:token:action:subject:detail:)``.
   init(
-    publisherId: Int64, by person: String?, otherwise actor: Actor = .publisher, token: String? = nil, action: String,
+    publisherId: PublisherId, by person: String?, otherwise actor: Actor = .publisher, token: String? = nil,
+    action: String,
     subject: String, detail: [UInt8] = Array("{}".utf8)
   ) {
     if let person {
@@ -154,7 +155,7 @@ public struct AuditEntry: Sendable, Equatable {
 
   static let table = Table<AuditEntry>("audit", key: ["id"]) { columns in
     columns.other("id", "bigint", export: "id")
-    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.written("publisher_id", .publisher) { $0.publisherId }
     columns.other("at", "timestamptz", export: "at")
     columns.written("actor", .text, export: ColumnExport("actor", sql: "split_part(actor, ':', 1)")) { $0.column }
     columns.written("action", .text, export: "action") { $0.action }

@@ -1,3 +1,4 @@
+public import Domain
 public import EventLoop
 import Formats
 import JSON
@@ -30,10 +31,10 @@ public struct AuditLog {
   ///
   /// - Parameter before: only entries with smaller numbers; `nil` begins with the newest.
   /// - Throws: `PostgresError`.
-  public func entries(_ publisher: Int64, before: Int64?, limit: Int) async throws -> Page {
+  public func entries(_ publisher: PublisherId, before: Int64?, limit: Int) async throws -> Page {
     let rows = try await postgres.run(
       PostgresQuery(
-        .readAudit, [.int64(publisher), .int64(Int64(0).subtracting(before ?? .max)), .int64(Int64(limit) + 1)]))
+        .readAudit, [.id(publisher), .int64(Int64(0).subtracting(before ?? .max)), .int64(Int64(limit) + 1)]))
     let entries = try rows.prefix(limit).map { row in
       Entry(id: try row.int64("id") ?? 0, json: try Self.document.json(row))
     }

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 import Formats
 import JSON
@@ -30,14 +30,16 @@ public struct OperatorAudit {
   ///   - publishers: the publisher of each thing; `nil` if nobody can say whose it is.
   ///   - filter: what the operator asked for, as a JSON object without personal data.
   /// - Throws: `PostgresError`.
-  public func note(_ action: String, _ subject: String, of publishers: [Int64?], filter: [UInt8]) async throws {
+  public func note(_ action: String, _ subject: String, of publishers: [PublisherId?], filter: [UInt8]) async throws {
     let entries = entries(action, subject, of: publishers, filter: filter)
     guard !entries.isEmpty else { return }
     _ = try await postgres.run(AuditEntry.insert(entries))
   }
 
   /// The entries, in the order of the publishers, for a commit that makes the change itself.
-  public func entries(_ action: String, _ subject: String, of publishers: [Int64?], filter: [UInt8]) -> [AuditEntry] {
+  public func entries(_ action: String, _ subject: String, of publishers: [PublisherId?], filter: [UInt8])
+    -> [AuditEntry]
+  {
     let counts = Dictionary(publishers.map { ($0 ?? 0, Int64(1)) }) { $0 + $1 }
     return counts.sorted { $0.key < $1.key }.map { publisher, count in
       AuditEntry(

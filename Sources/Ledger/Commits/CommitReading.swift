@@ -20,7 +20,7 @@ struct CommitReading {
 
   /// An `appAccountToken`, with the publisher among whose customers it counts.
   private struct NamedToken {
-    let publisherId: Int64
+    let publisherId: PublisherId
     let token: AppAccountToken
   }
 
@@ -46,14 +46,14 @@ struct CommitReading {
     // Without a purchase, the transaction may name one.
     let unnamed = requests.filter { $0.purchaseKey == nil }
     let keys: [PostgresParameter] = [
-      .int64s(purchaseKeys.map(\.publisherId)), .ids(purchaseKeys.map(\.environment)),
-      .ids(purchaseKeys.map(\.originalTransactionId)), .int64s(unnamed.map(\.job.publisherId)),
+      .ids(purchaseKeys.map(\.publisherId)), .ids(purchaseKeys.map(\.environment)),
+      .ids(purchaseKeys.map(\.originalTransactionId)), .ids(unnamed.map(\.job.publisherId)),
       .ids(unnamed.map(\.job.transactionId)),
     ]
     let customers: [PostgresParameter] = [
-      .int64s(customerKeys.map(\.publisherId)), .ids(customerKeys.map(\.id)),
+      .ids(customerKeys.map(\.publisherId)), .ids(customerKeys.map(\.id)),
     ]
-    let named: [PostgresParameter] = [.int64s(tokens.map(\.publisherId)), .uuids(tokens.map(\.token.text))]
+    let named: [PostgresParameter] = [.ids(tokens.map(\.publisherId)), .uuids(tokens.map(\.token.text))]
     let jobs = requests.map(\.job) + waiting
     return [
       PostgresQuery(.lockPurchases, keys),
@@ -63,12 +63,12 @@ struct CommitReading {
       PostgresQuery(
         .readErased,
         [
-          .int64s(customerKeys.map(\.publisherId)), .bytes(customerKeys.map { ErasedCustomer.sha256(of: $0) }),
+          .ids(customerKeys.map(\.publisherId)), .bytes(customerKeys.map { ErasedCustomer.sha256(of: $0) }),
         ]),
       PostgresQuery(
         .lockSynchronizations,
         [
-          .int64s(jobs.map(\.publisherId)), .ids(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
+          .ids(jobs.map(\.publisherId)), .ids(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
         ]),
       PostgresQuery(.readGrants, customers + keys + named),
       PostgresQuery(.readSandboxAccess, customers + keys + named),
@@ -122,7 +122,7 @@ struct CommitReading {
     try SandboxOverrideRow.note(rows[7], in: &customers)
     let erased = try Dictionary(
       uniqueKeysWithValues: rows[4].map { row in
-        let publisher = try row.int64("publisher_id") ?? 0
+        let publisher = try row.id("publisher_id") ?? 0
         let customer = ErasedCustomer(publisherId: publisher, sha256: try row.bytes("id_sha256") ?? [])
         return (customer, try row.time("erased_at") ?? 0)
       })

@@ -21,13 +21,13 @@ struct CommitTurns<Element> {
     let kind: CommitKind
     fileprivate let customers: [CustomerKey]
     /// The publisher of the first element.
-    fileprivate let publisherId: Int64?
+    fileprivate let publisherId: PublisherId?
     fileprivate let began: Duration
   }
 
   private struct Waiting {
     let element: Element
-    let publisherId: Int64
+    let publisherId: PublisherId
     let customer: CustomerKey?
   }
 
@@ -35,9 +35,9 @@ struct CommitTurns<Element> {
   let mostAtOnce: Int
   /// The commits that may run at the same time.
   let connections: Int
-  private var awaited = TurnQueue<Int64, Waiting>()
-  private var crowded = TurnQueue<Int64, Waiting>()
-  private var background = TurnQueue<Int64, Waiting>()
+  private var awaited = TurnQueue<PublisherId, Waiting>()
+  private var crowded = TurnQueue<PublisherId, Waiting>()
+  private var background = TurnQueue<PublisherId, Waiting>()
   private var running = 0
   /// The commits under way that are held back: those of crowded customers, and background work.
   private var runningHeldBack = 0
@@ -52,7 +52,7 @@ struct CommitTurns<Element> {
   /// When so many customers have been crowded, those that are no longer are forgotten.
   private var mostRemembered = leastRemembered
   /// Until when the crowded customers of publishers let others go first.
-  private var restsUntil: [Int64: Duration] = [:]
+  private var restsUntil: [PublisherId: Duration] = [:]
 
   /// Held back work waits for at most this many commits in a row that somebody waits for.
   static var mostPasses: Int { 4 }
@@ -83,7 +83,7 @@ struct CommitTurns<Element> {
   ///   - customer: whose row the commit locks; `nil` if nobody knows yet, or if it is nobody's.
   ///   - now: the time of a clock that never goes back.
   mutating func append(
-    _ element: Element, of publisherId: Int64, for customer: CustomerKey?, isBackground: Bool, at now: Duration
+    _ element: Element, of publisherId: PublisherId, for customer: CustomerKey?, isBackground: Bool, at now: Duration
   ) {
     let waiting = Waiting(element: element, publisherId: publisherId, customer: customer)
     let isCrowded = customer.map { note($0, at: now) } ?? false

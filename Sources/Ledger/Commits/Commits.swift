@@ -69,7 +69,7 @@ public final class Commits {
     let since = monotonicNanoseconds()
     var tries = 0
 
-    var publisherId: Int64 {
+    var publisherId: PublisherId {
       switch work {
       case .finalize(let request, _): request.job.publisherId
       case .apply(let update, _): update.key.publisherId
@@ -161,7 +161,7 @@ public final class Commits {
       PostgresQuery(
         SynchronizationRow.find,
         [
-          .int64(key.publisherId), .id(key.id), .id(key.transactionId),
+          .id(key.publisherId), .id(key.id), .id(key.transactionId),
           .ids([key.customerId, key.erased.customerId]),
         ]), PostgresQuery(OutboxRow.read, [.ids([Event.id(of: job)])]),
     ])

@@ -4,7 +4,7 @@ import Postgres
 
 /// A row of `customers`, as a commit reads and writes it.
 struct CustomerRow: ReadableRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var id: CustomerId = ""
   var version: Int64 = 0
   /// The entitlements that were told last.
@@ -16,7 +16,7 @@ struct CustomerRow: ReadableRecord {
   var customer: CustomerKey? { key }
 
   static let table = Table<CustomerRow>("customers", key: ["publisher_id", "id"]) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.required("id", .id(of: CustomerId.self), { $0.id }, { $0.id = $1 }, person: .withRow)
     columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "customerVersion")
     columns.required(
@@ -62,7 +62,7 @@ struct CustomerRow: ReadableRecord {
   /// The parameters of ``refuseErased``.
   static func erasures(_ rows: [Committed]) -> [PostgresParameter] {
     [
-      .int64s(rows.map(\.key.publisherId)), .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }),
+      .ids(rows.map(\.key.publisherId)), .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }),
       .times(rows.map(\.record.erasedAt)),
     ]
   }
@@ -87,16 +87,18 @@ extension CustomerRow {
 /// An erased customer. Only a hash of the publisher's and the customer's id stays, so that a running job does not bring
 /// the customer back.
 struct ErasedCustomer: Hashable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let sha256: [UInt8]
 
-  init(publisherId: Int64, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
+  init(publisherId: PublisherId, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
   init(_ key: CustomerKey) { self.init(publisherId: key.publisherId, sha256: Self.sha256(of: key)) }
 
-  static func sha256(of key: CustomerKey) -> [UInt8] { CustomerDigest.sha256(of: key.id.text, of: key.publisherId) }
+  static func sha256(of key: CustomerKey) -> [UInt8] {
+    CustomerDigest.sha256(of: key.id.text, of: key.publisherId.number)
+  }
 
   /// Stands for the customer's id in rows that stay.
   static func standIn(for key: CustomerKey) -> CustomerId {
-    CustomerId(CustomerId.erasedPrefix + CustomerDigest.short(of: key.id.text, of: key.publisherId))
+    CustomerId(CustomerId.erasedPrefix + CustomerDigest.short(of: key.id.text, of: key.publisherId.number))
   }
 }

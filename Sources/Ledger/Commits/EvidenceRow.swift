@@ -65,7 +65,7 @@ enum EvidenceRow {
   static let table = Table<Piece>(
     "evidence", key: ["publisher_id", "environment", "original_transaction_id", "payload_sha256"]
   ) { columns in
-    columns.written("publisher_id", .bigint) { $0.key.publisherId }
+    columns.written("publisher_id", .publisher) { $0.key.publisherId }
     columns.written("environment", .id(of: Environment.self)) { $0.key.environment }
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self)) { $0.key.originalTransactionId }
     columns.written("payload_sha256", .bytea) { $0.evidence.payloadSHA256 }
@@ -88,7 +88,7 @@ enum EvidenceRow {
   /// The parameters of ``giveWay``.
   static func contents(_ pieces: [Piece]) -> [PostgresParameter] {
     [
-      .int64s(pieces.map(\.key.publisherId)), .ids(pieces.map(\.key.environment)),
+      .ids(pieces.map(\.key.publisherId)), .ids(pieces.map(\.key.environment)),
       .ids(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.contentSHA256)),
     ]
   }

@@ -3,7 +3,7 @@ import Postgres
 
 /// The key of a synchronization in the ledger: it finalizes once.
 struct SynchronizationKey: Hashable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let id: SynchronizationId
   let transactionId: TransactionId
   let customerId: CustomerId

@@ -9,7 +9,7 @@ struct OwnershipRow {
 
   static let table = Table<OwnershipRow>("ownerships", key: ["subscription_id"]) { columns in
     columns.written("subscription_id", .bigint, export: "subscriptionId") { $0.begun.subscriptionId }
-    columns.written("publisher_id", .bigint) { $0.begun.purchase.publisherId }
+    columns.written("publisher_id", .publisher) { $0.begun.purchase.publisherId }
     columns.written("environment", .id(of: Environment.self), export: "environment") { $0.begun.purchase.environment }
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), export: "originalTransactionId") {
       $0.begun.purchase.originalTransactionId

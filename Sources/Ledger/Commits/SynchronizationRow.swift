@@ -5,7 +5,7 @@ import Postgres
 
 /// A row of `synchronizations`.
 struct SynchronizationRow: ReadableRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var id: SynchronizationId = ""
   var transactionId: TransactionId = ""
   /// The stand-in after the customer's erasure.
@@ -28,7 +28,7 @@ struct SynchronizationRow: ReadableRecord {
   static let table = Table<SynchronizationRow>(
     "synchronizations", key: ["publisher_id", "id", "transaction_id", "customer_id"]
   ) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.required(
       "id", .id(of: SynchronizationId.self), { $0.id }, { $0.id = $1 }, export: "synchronizationId")
     columns.required(

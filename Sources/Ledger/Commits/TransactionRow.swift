@@ -3,7 +3,7 @@ import Postgres
 
 /// A row of `transactions`: the newest verified facts of a transaction.
 struct TransactionRow: ReadableRecord, FactsRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var facts = TransactionFacts.blank
   /// Set once for ever.
   var firstGrantedAt: Int64?
@@ -14,14 +14,15 @@ struct TransactionRow: ReadableRecord, FactsRecord {
   static let table = Table<TransactionRow>(
     "transactions", key: ["publisher_id", "transaction_id", "environment"]
   ) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.facts(ofPurchase: false)
     columns.optional(
       "revocation_reason", .integer, { $0.facts.revocationReason }, { $0.facts.revocationReason = $1 },
       export: "revocationReason")
     columns.optional("app_transaction_id", .text, { $0.facts.appTransactionId }, { $0.facts.appTransactionId = $1 })
     columns.optional(
-      "web_order_line_item_id", .text, { $0.facts.webOrderLineItemId }, { $0.facts.webOrderLineItemId = $1 })
+      "web_order_line_item_id", .id(of: WebOrderLineItemId.self), { $0.facts.webOrderLineItemId },
+      { $0.facts.webOrderLineItemId = $1 })
     columns.optional(
       "first_granted_at", .timestamptz, { $0.firstGrantedAt }, { $0.firstGrantedAt = $1 }, merge: .first,
       export: "firstGrantedAt")

@@ -15,7 +15,7 @@ public struct ConsoleAudit {
   public struct Entry: Sendable, Equatable {
     public let id: Int64
     /// 0 if nobody can say whose it is.
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     /// Milliseconds since 1970.
     public let at: Int64
     /// Such as `publisher`.
@@ -31,7 +31,8 @@ public struct ConsoleAudit {
 
     /// Creates an entry.
     public init(
-      id: Int64, publisherId: Int64, at: Int64, actor: String, name: String? = nil, action: String, subject: String,
+      id: Int64, publisherId: PublisherId, at: Int64, actor: String, name: String? = nil, action: String,
+      subject: String,
       detail: [UInt8] = Array("{}".utf8), address: String? = nil
     ) {
       (self.id, self.publisherId, self.at, self.actor) = (id, publisherId, at, actor)
@@ -54,11 +55,11 @@ public struct ConsoleAudit {
   /// - Parameter customer: only the entries about the customer; `nil` for all.
   /// - Throws: `PostgresError`.
   public func entries(
-    of publishers: [Int64], about customer: CustomerId? = nil, after place: ConsolePlace?, limit: Int
+    of publishers: [PublisherId], about customer: CustomerId? = nil, after place: ConsolePlace?, limit: Int
   ) async throws -> ConsoleRows<Entry> {
     guard !publishers.isEmpty else { return ConsoleRows() }
     let page: [PostgresParameter] = [
-      .int64s(publishers), .int64(Int64(0).subtracting(place?.number ?? .max)), .int64(Int64(limit) + 1),
+      .ids(publishers), .int64(Int64(0).subtracting(place?.number ?? .max)), .int64(Int64(limit) + 1),
     ]
     let query =
       customer.map { PostgresQuery(.listConsoleCustomerAudit, page + [.id($0)]) }
@@ -73,7 +74,7 @@ extension ConsoleAudit.Entry {
     let who = ConsoleAudit.who(try row.text("actor") ?? "")
     let (detail, address) = AuditAddress.split(try row.bytes("detail") ?? [])
     self.init(
-      id: try row.int64("id") ?? 0, publisherId: try row.int64("publisher_id") ?? 0, at: try row.time("at") ?? 0,
+      id: try row.int64("id") ?? 0, publisherId: try row.id("publisher_id") ?? 0, at: try row.time("at") ?? 0,
       actor: who.actor, name: who.name, action: try row.text("action") ?? "", subject: try row.text("subject") ?? "",
       detail: detail, address: address)
   }

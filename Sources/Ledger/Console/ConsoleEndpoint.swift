@@ -2,12 +2,12 @@ public import Domain
 
 /// A webhook endpoint as the console shows it: without its secrets. Times are milliseconds since 1970.
 public struct ConsoleEndpoint: Sendable, Equatable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let id: EndpointId
   public let url: String
   /// The publisher's own name for it; may be empty.
   public let name: String
-  public let topics: [String]
+  public let topics: [EventTopic]
   /// Where it is managed: `api`, `subscription`, `configuration`, or `forward`.
   public let source: String
   /// `nil` for an endpoint of a file.
@@ -15,7 +15,7 @@ public struct ConsoleEndpoint: Sendable, Equatable {
 
   /// Creates an endpoint.
   public init(
-    publisherId: Int64, id: EndpointId, url: String, name: String = "", topics: [String] = [], source: String,
+    publisherId: PublisherId, id: EndpointId, url: String, name: String = "", topics: [EventTopic] = [], source: String,
     createdAt: Int64? = nil
   ) {
     (self.publisherId, self.id, self.url, self.name) = (publisherId, id, url, name)

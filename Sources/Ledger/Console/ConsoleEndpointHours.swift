@@ -28,9 +28,9 @@ extension ConsoleEndpoints {
 
   /// Reads the last 24 hours of an endpoint's attempts, the oldest first. The last one ends now.
   public func hours(
-    of publisher: Int64, _ id: EndpointId, within time: Duration
+    of publisher: PublisherId, _ id: EndpointId, within time: Duration
   ) async throws -> [ConsoleEndpoint.Hour] {
-    let query = PostgresQuery(.readConsoleEndpointHours, [.int64(publisher), .id(id), .int64(Self.mostOfHour)])
+    let query = PostgresQuery(.readConsoleEndpointHours, [.id(publisher), .id(id), .int64(Self.mostOfHour)])
     let rows = try await postgres.limited(to: time, [query]).first
     return try rows.map { rows in try rows.map(ConsoleEndpoint.Hour.init) } ?? []
   }

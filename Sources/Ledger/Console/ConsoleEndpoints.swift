@@ -22,22 +22,23 @@ public struct ConsoleEndpoints {
   ///
   /// - Parameter after: the last one of the page before.
   public func endpoints(
-    of publishers: [Int64], after: EndpointKey?, limit: Int
+    of publishers: [PublisherId], after: EndpointKey?, limit: Int
   ) async throws -> [ConsoleEndpoint] {
     guard !publishers.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
         .readConsoleEndpoints,
         [
-          .int64s(publishers), .int64(after?.publisherId ?? .min), .text(after?.id.text ?? ""), .int64(Int64(limit)),
+          .ids(publishers), .int64(after?.publisherId.number ?? .min), .text(after?.id.text ?? ""),
+          .int64(Int64(limit)),
         ]))
     return try rows.map { try ConsoleEndpoint($0) }
   }
 
   /// Reads those of a publisher's endpoints that the API manages, in no order.
-  public func endpoints(of publisher: Int64, named ids: [EndpointId]) async throws -> [ConsoleEndpoint] {
+  public func endpoints(of publisher: PublisherId, named ids: [EndpointId]) async throws -> [ConsoleEndpoint] {
     guard !ids.isEmpty else { return [] }
-    let rows = try await postgres.run(PostgresQuery(.readNamedConsoleEndpoints, [.int64(publisher), .ids(ids)]))
+    let rows = try await postgres.run(PostgresQuery(.readNamedConsoleEndpoints, [.id(publisher), .ids(ids)]))
     return try rows.map { try ConsoleEndpoint($0) }
   }
 
@@ -48,7 +49,7 @@ public struct ConsoleEndpoints {
       PostgresQuery(
         .readConsoleEndpointStates,
         [
-          .int64s(endpoints.map(\.publisherId)), .ids(endpoints.map(\.id)), .int64(Self.mostAttempts),
+          .ids(endpoints.map(\.publisherId)), .ids(endpoints.map(\.id)), .int64(Self.mostAttempts),
         ]))
     return try rows.map { row in
       ConsoleEndpoint.State(
@@ -59,9 +60,9 @@ public struct ConsoleEndpoints {
 
   /// Reads what an endpoint has not got yet.
   public func backlog(
-    of publisher: Int64, _ id: EndpointId, within time: Duration
+    of publisher: PublisherId, _ id: EndpointId, within time: Duration
   ) async throws -> ConsoleEndpoint.Backlog {
-    let query = PostgresQuery(.readConsoleBacklog, [.int64(publisher), .id(id), .int64(Self.mostOpen)])
+    let query = PostgresQuery(.readConsoleBacklog, [.id(publisher), .id(id), .int64(Self.mostOpen)])
     let row = try await postgres.limited(to: time, [query]).first?.first
     return ConsoleEndpoint.Backlog(
       waiting: try row?.int64("waiting") ?? 0, oldest: try row?.time("oldest"),
@@ -72,8 +73,8 @@ public struct ConsoleEndpoints {
 extension ConsoleEndpoint {
   fileprivate init(_ row: PostgresRow) throws {
     self.init(
-      publisherId: try row.int64("publisher_id") ?? 0, id: try row.id("id") ?? .unknown,
-      url: try row.text("url") ?? "", name: try row.text("name") ?? "", topics: try row.texts("topics") ?? [],
+      publisherId: try row.id("publisher_id") ?? 0, id: try row.id("id") ?? .unknown,
+      url: try row.text("url") ?? "", name: try row.text("name") ?? "", topics: try row.ids("topics") ?? [],
       source: try row.text("source") ?? "", createdAt: try row.time("created_at"))
   }
 }

@@ -41,7 +41,7 @@ public struct ConsoleEvidence: Sendable, Equatable {
     let query = PostgresQuery(
       .readConsoleEvidence,
       [
-        .int64(purchase.publisherId), .id(purchase.environment), .id(purchase.originalTransactionId),
+        .id(purchase.publisherId), .id(purchase.environment), .id(purchase.originalTransactionId),
         .int64(Int64(limit)),
       ])
     return try await postgres.limited(to: time, [query]).joined().map { row in

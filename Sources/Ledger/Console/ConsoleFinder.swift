@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 import Formats
 public import Postgres
@@ -19,16 +19,16 @@ public struct ConsoleFinder {
   ///   - publishers: nothing of another publisher is found.
   ///   - kinds: what the text may be.
   public func find(
-    _ text: String, among publishers: [Int64], _ kinds: [ConsoleHit.Kind]
+    _ text: String, among publishers: [PublisherId], _ kinds: [ConsoleHit.Kind]
   ) async throws -> [ConsoleHit] {
     guard !publishers.isEmpty, !kinds.isEmpty else { return [] }
     let rows = try await postgres.run(
       kinds.map { kind in
         let value = kind == .email ? Customer.emailKey(text) : text
-        var parameters: [PostgresParameter] = [.int64s(publishers), .text(value)]
+        var parameters: [PostgresParameter] = [.ids(publishers), .text(value)]
         if kind == .delivery {
           let passedOn = Delivery.notification(named: EventId(text))
-          parameters += [.int64(passedOn?.publisherId ?? 0), .text(passedOn?.uuid.text ?? "")]
+          parameters += [.id(passedOn?.publisherId ?? 0), .text(passedOn?.uuid.text ?? "")]
         }
         return PostgresQuery(kind.statement, parameters)
       })
@@ -41,7 +41,7 @@ public struct ConsoleFinder {
 
 extension ConsoleHit {
   fileprivate init(_ kind: Kind, _ row: PostgresRow) throws {
-    let publisher = try row.int64("publisher_id") ?? 0
+    let publisher = try row.id("publisher_id") ?? 0
     let environment: Environment? = try row.id("environment")
     let original: OriginalTransactionId? = try row.id("original_transaction_id")
     let customer: CustomerId? = try row.id("customer_id")

@@ -11,7 +11,7 @@ public struct ConsoleHit: Sendable, Equatable {
   }
 
   public let kind: Kind
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   /// The customer that it is about; `nil` if there is none, or if the customer was erased.
   public let customer: CustomerId?
   /// The purchase that it is about.
@@ -21,7 +21,8 @@ public struct ConsoleHit: Sendable, Equatable {
 
   /// Creates a hit.
   public init(
-    kind: Kind, publisherId: Int64, customer: CustomerId? = nil, purchase: PurchaseKey? = nil, detail: String? = nil
+    kind: Kind, publisherId: PublisherId, customer: CustomerId? = nil, purchase: PurchaseKey? = nil,
+    detail: String? = nil
   ) {
     (self.kind, self.publisherId, self.customer, self.purchase) = (kind, publisherId, customer, purchase)
     self.detail = detail

@@ -14,15 +14,15 @@ public struct ConsoleImports {
   ///
   /// - Throws: `PostgresError`, or `UnreadableRecord` for a row that this code cannot read.
   public func imports(
-    of publishers: [Int64], after place: ConsolePlace?, limit: Int
+    of publishers: [PublisherId], after place: ConsolePlace?, limit: Int
   ) async throws -> ConsoleRows<UploadedImport> {
     guard !publishers.isEmpty else { return ConsoleRows() }
-    let place = place ?? ConsolePlace(.max, .max, "")
+    let place = place ?? ConsolePlace(.max, PublisherId(.max), "")
     let rows = try await postgres.run(
       PostgresQuery(
         .listConsoleImports,
         [
-          .int64s(publishers), .time(place.time), .int64(place.publisherId), .text(place.id), .int64(Int64(limit) + 1),
+          .ids(publishers), .time(place.time), .id(place.publisherId), .text(place.id), .int64(Int64(limit) + 1),
         ]))
     return ConsoleRows(try UploadedImportRow.table.records(rows).map(\.one), limit: limit) {
       ConsolePlace($0.createdAt, $0.publisherId, $0.id.text)

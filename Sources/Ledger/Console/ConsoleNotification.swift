@@ -4,7 +4,7 @@ import Postgres
 
 /// A notification of Apple's, for the console. Times are milliseconds since 1970.
 public struct ConsoleNotification: Sendable, Equatable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let uuid: NotificationUUID
   public let type: String
   public let subtype: String?
@@ -37,7 +37,7 @@ public struct ConsoleNotification: Sendable, Equatable {
 
   /// Creates a notification.
   public init(
-    publisherId: Int64, uuid: NotificationUUID, type: String, subtype: String? = nil,
+    publisherId: PublisherId, uuid: NotificationUUID, type: String, subtype: String? = nil,
     environment: Environment? = nil, bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil,
     signedDate: Int64, receivedAt: Int64, source: String = "apple", state: State, appliedAt: Int64? = nil,
     reason: String? = nil
@@ -81,7 +81,7 @@ public struct ConsoleNotification: Sendable, Equatable {
         isUnclaimed ? .unclaimed : .applied
       }
     self.init(
-      publisherId: try row.int64("publisher_id") ?? 0, uuid: try row.id("uuid") ?? "",
+      publisherId: try row.id("publisher_id") ?? 0, uuid: try row.id("uuid") ?? "",
       type: try row.text("type") ?? "", subtype: try row.text("subtype"), environment: try row.id("environment"),
       bundleId: try row.id("bundle_id"), originalTransactionId: try row.id("original_transaction_id"),
       signedDate: try row.time("signed_date") ?? 0, receivedAt: try row.time("received_at") ?? 0,

@@ -12,13 +12,13 @@ extension ConsoleNotifications {
   }
 
   func windowed(
-    _ statement: PostgresStatement, of publishers: [Int64], before start: ConsolePlace, limit: Int,
+    _ statement: PostgresStatement, of publishers: [PublisherId], before start: ConsolePlace, limit: Int,
     window: Int, within time: Duration
   ) async throws -> ConsoleRows<ConsoleNotification> {
     let query = PostgresQuery(
       statement,
       [
-        .int64s(publishers), .int64(start.microseconds), .int64(start.publisherId), .text(start.id),
+        .ids(publishers), .int64(start.microseconds), .id(start.publisherId), .text(start.id),
         .int64(Int64(window)), .int64(Int64(limit) + 1),
       ])
     let rows = try await postgres.limited(to: time, [query])[0]
@@ -33,7 +33,7 @@ extension ConsoleNotifications {
       return ConsoleRows(found)
     }
     return ConsoleRows(
-      found, next: ConsolePlace(try row.int64("last_place") ?? 0, try row.int64("last_publisher") ?? 0, last))
+      found, next: ConsolePlace(try row.int64("last_place") ?? 0, try row.id("last_publisher") ?? 0, last))
   }
 }
 

@@ -34,15 +34,17 @@ public struct ConsoleNotifications {
   ///   - end: what is not read until then fails.
   ///   - window: see ``window``; a test takes a small one.
   public func page(
-    _ choice: Choice, of publishers: [Int64], after: ConsolePlace?, limit: Int, until end: ContinuousClock.Instant,
+    _ choice: Choice, of publishers: [PublisherId], after: ConsolePlace?, limit: Int,
+    until end: ContinuousClock.Instant,
     window: Int = ConsoleNotifications.window
   ) async throws -> ConsoleRows<ConsoleNotification> {
     guard !publishers.isEmpty else { return ConsoleRows() }
     let isNewestFirst = choice != .waiting && choice != .putAside
-    let start = after ?? (isNewestFirst ? ConsolePlace(.max, .max, "") : ConsolePlace(0, .min, ""))
+    let start =
+      after ?? (isNewestFirst ? ConsolePlace(.max, PublisherId(.max), "") : ConsolePlace(0, PublisherId(.min), ""))
     let rest = ContinuousClock.now.duration(to: end)
     let place: [PostgresParameter] = [
-      .int64s(publishers), .int64(start.microseconds), .int64(start.publisherId), .text(start.id),
+      .ids(publishers), .int64(start.microseconds), .id(start.publisherId), .text(start.id),
       .int64(Int64(limit) + 1),
     ]
     let statement: PostgresStatement
@@ -65,7 +67,7 @@ public struct ConsoleNotifications {
   /// Reads one; `nil` if there is none, or none any more.
   public func notification(_ key: NotificationKey) async throws -> ConsoleNotification? {
     let rows = try await postgres.run(
-      PostgresQuery(.readConsoleNotification, [.int64(key.publisherId), .id(key.uuid)]))
+      PostgresQuery(.readConsoleNotification, [.id(key.publisherId), .id(key.uuid)]))
     return try rows.first.map(ConsoleNotification.init)
   }
 }

@@ -1,14 +1,15 @@
+public import Domain
 import Postgres
 
 /// Where a page of a list ends: the list is in the order of these three.
 public struct ConsolePlace: Sendable, Equatable {
   /// What the list is in order of, such as a time in milliseconds since 1970.
   public let number: Int64
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let id: String
 
   /// Creates a place.
-  public init(_ number: Int64, _ publisherId: Int64, _ id: String) {
+  public init(_ number: Int64, _ publisherId: PublisherId, _ id: String) {
     (self.number, self.publisherId, self.id) = (number, publisherId, id)
   }
 
@@ -25,7 +26,7 @@ public struct ConsolePlace: Sendable, Equatable {
   public init?(_ text: String) {
     let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
     guard text.utf8.count <= 1024, !text.utf8.contains(0), parts.count == 3, let number = Int64(parts[0]),
-      let publisher = Int64(parts[1])
+      let publisher = PublisherId(parts[1])
     else { return nil }
     self.init(number, publisher, String(parts[2]))
   }
@@ -61,7 +62,7 @@ extension ConsoleRows {
     self.init(
       try shown.map(read),
       next: try last.map { row in
-        ConsolePlace(try row.int64("place") ?? 0, try row.int64("publisher_id") ?? 0, try row.text(id) ?? "")
+        ConsolePlace(try row.int64("place") ?? 0, try row.id("publisher_id") ?? 0, try row.text(id) ?? "")
       })
   }
 }

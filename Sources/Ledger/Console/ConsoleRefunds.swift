@@ -14,7 +14,7 @@ public struct ConsoleRefunds {
   ///
   /// - Throws: `PostgresError`, or `UnreadableRecord` for a row that this code cannot read.
   public func pending(
-    of publishers: [Int64], after place: ConsolePlace?, limit: Int
+    of publishers: [PublisherId], after place: ConsolePlace?, limit: Int
   ) async throws -> ConsoleRows<RefundRequest> {
     let place = place ?? ConsolePlace(.min, 0, "")
     return try await page(.listConsolePendingRefunds, publishers, [], place, limit)
@@ -24,9 +24,9 @@ public struct ConsoleRefunds {
   ///
   /// - Throws: as ``pending(of:after:limit:)``.
   public func requests(
-    of publishers: [Int64], in state: RefundRequest.State, after place: ConsolePlace?, limit: Int
+    of publishers: [PublisherId], in state: RefundRequest.State, after place: ConsolePlace?, limit: Int
   ) async throws -> ConsoleRows<RefundRequest> {
-    let place = place ?? ConsolePlace(.max, .max, "")
+    let place = place ?? ConsolePlace(.max, PublisherId(.max), "")
     return try await page(.listConsoleRefunds, publishers, [.text(state.rawValue)], place, limit)
   }
 
@@ -40,18 +40,18 @@ public struct ConsoleRefunds {
       PostgresQuery(
         .listConsoleRefundsOfPurchase,
         [
-          .int64(purchase.publisherId), .id(purchase.environment), .ids(transactions), .int64(Int64(limit)),
+          .id(purchase.publisherId), .id(purchase.environment), .ids(transactions), .int64(Int64(limit)),
         ]))
     return try RefundRequestRow.table.records(rows)
   }
 
   private func page(
-    _ statement: PostgresStatement, _ publishers: [Int64], _ more: [PostgresParameter], _ place: ConsolePlace,
+    _ statement: PostgresStatement, _ publishers: [PublisherId], _ more: [PostgresParameter], _ place: ConsolePlace,
     _ limit: Int
   ) async throws -> ConsoleRows<RefundRequest> {
     guard !publishers.isEmpty else { return ConsoleRows() }
     let parameters: [PostgresParameter] = [
-      .int64s(publishers), .time(place.time), .int64(place.publisherId), .text(place.id), .int64(Int64(limit) + 1),
+      .ids(publishers), .time(place.time), .id(place.publisherId), .text(place.id), .int64(Int64(limit) + 1),
     ]
     let rows = try await postgres.run(PostgresQuery(statement, parameters + more))
     return ConsoleRows(try RefundRequestRow.table.records(rows), limit: limit) { request in

@@ -4,7 +4,7 @@ import Postgres
 
 /// A synchronization of the ledger, for the console. Times are milliseconds since 1970.
 public struct ConsoleSynchronization: Sendable, Equatable {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let id: SynchronizationId
   public let transactionId: TransactionId
   /// `nil` after the customer's erasure.
@@ -29,7 +29,7 @@ public struct ConsoleSynchronization: Sendable, Equatable {
 
   /// Creates a synchronization.
   public init(
-    publisherId: Int64, id: SynchronizationId, transactionId: TransactionId, customerId: CustomerId?,
+    publisherId: PublisherId, id: SynchronizationId, transactionId: TransactionId, customerId: CustomerId?,
     kind: String = "registration", purchase: PurchaseKey? = nil, dueAt: Int64? = nil, registeredAt: Int64? = nil,
     job: Job? = nil, finalizedAt: Int64? = nil, result: String? = nil, eventId: EventId? = nil,
     place: ConsolePlace? = nil
@@ -47,7 +47,7 @@ public struct ConsoleSynchronization: Sendable, Equatable {
   ///   - isInList: whether the row has its place.
   init(_ row: PostgresRow, doors: DoorCatalog, isInList: Bool = false) throws {
     let customer: CustomerId? = try row.id("customer_id")
-    let (publisher, text) = (try row.int64("publisher_id") ?? 0, try row.bytes("job"))
+    let (publisher, text) = (try row.id("publisher_id") ?? 0, try row.bytes("job"))
     let environment: Environment? = try row.id("environment")
     let original: OriginalTransactionId? = try row.id("original_transaction_id")
     self.init(

@@ -20,7 +20,7 @@ public struct ConsoleSynchronizations {
   ///
   /// - Parameter window: how many it looks at, of whichever publishers: only the times of the next runs have an index.
   public func waiting(
-    of publishers: [Int64], after: ConsolePlace?, limit: Int, window: Int64 = 5000
+    of publishers: [PublisherId], after: ConsolePlace?, limit: Int, window: Int64 = 5000
   ) async throws -> ConsoleRows<ConsoleSynchronization> {
     guard !publishers.isEmpty else { return ConsoleRows() }
     let start = PostgresParameter.int64(after?.microseconds ?? 0)
@@ -28,7 +28,7 @@ public struct ConsoleSynchronizations {
       PostgresQuery(
         .listConsoleSynchronizations,
         [
-          .int64s(publishers), start, .int64(after?.publisherId ?? .min), .text(after?.id ?? ""),
+          .ids(publishers), start, .int64(after?.publisherId.number ?? .min), .text(after?.id ?? ""),
           .int64(Int64(limit) + 1), .int64(window),
         ]), PostgresQuery(.readConsoleSynchronizationsEnd, [start, .int64(window - 1)]),
     ])
@@ -37,12 +37,14 @@ public struct ConsoleSynchronizations {
     }
     guard page.next == nil, let end = try rows[1].first?.int64("place") else { return page }
     // Each page gets further, however many have one time.
-    return ConsoleRows(page.rows, next: ConsolePlace(max(end, (after?.microseconds ?? 0) + 1), .min, ""))
+    return ConsoleRows(page.rows, next: ConsolePlace(max(end, (after?.microseconds ?? 0) + 1), PublisherId(.min), ""))
   }
 
   /// Reads those with an id: one, unless a client has used the id for several transactions.
-  public func synchronizations(_ publisher: Int64, _ id: SynchronizationId) async throws -> [ConsoleSynchronization] {
-    let rows = try await postgres.run(PostgresQuery(.readConsoleSynchronization, [.int64(publisher), .id(id)]))
+  public func synchronizations(_ publisher: PublisherId, _ id: SynchronizationId) async throws
+    -> [ConsoleSynchronization]
+  {
+    let rows = try await postgres.run(PostgresQuery(.readConsoleSynchronization, [.id(publisher), .id(id)]))
     return try rows.map { try ConsoleSynchronization($0, doors: doors) }
   }
 }

@@ -48,7 +48,7 @@ public struct ConsoleTimeline {
       (.attempt, [.readConsoleAttempts]), (.change, [.readConsoleRepeats]),
     ]
     let parameters: [PostgresParameter] = [
-      .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit) + 1),
+      .id(customer.publisherId), .id(customer.id), .int64(Int64(limit) + 1),
     ]
     var reading = Reading()
     func miss(_ kind: ConsoleMoment.Kind) {
@@ -81,7 +81,7 @@ public struct ConsoleTimeline {
     let query = PostgresQuery(
       .readConsolePurchaseNotifications,
       [
-        .int64(purchase.publisherId), .id(purchase.originalTransactionId), .id(purchase.environment),
+        .id(purchase.publisherId), .id(purchase.originalTransactionId), .id(purchase.environment),
         .int64(Int64(limit)),
       ])
     return try await moments(.notification, [query], within: time)

@@ -28,14 +28,14 @@ public struct ConsoleUnclaimed {
     public let expiresAt: Int64?
     /// In thousandths of the currency.
     public let price: Int64?
-    public let currency: String?
+    public let currency: CurrencyCode?
     /// Whether somebody owned it before: the owner was erased, or somebody released the purchase.
     public let hadOwner: Bool
 
     /// Creates a purchase.
     public init(
       key: PurchaseKey, productId: ProductId, boughtAt: Int64, paidAt: Int64, expiresAt: Int64? = nil,
-      price: Int64? = nil, currency: String? = nil, hadOwner: Bool = false
+      price: Int64? = nil, currency: CurrencyCode? = nil, hadOwner: Bool = false
     ) {
       (self.key, self.productId, self.boughtAt, self.paidAt) = (key, productId, boughtAt, paidAt)
       self.expiresAt = expiresAt
@@ -51,7 +51,7 @@ public struct ConsoleUnclaimed {
   ///   - window: see ``window``; a test takes a small one.
   /// - Throws: `PostgresError`.
   public func purchases(
-    of publisherId: Int64, in environment: Environment, after place: ConsolePlace?, now: Int64, limit: Int,
+    of publisherId: PublisherId, in environment: Environment, after place: ConsolePlace?, now: Int64, limit: Int,
     window: Int = ConsoleUnclaimed.window
   ) async throws -> ConsoleRows<Purchase> {
     var found: [Purchase] = []
@@ -62,7 +62,7 @@ public struct ConsoleUnclaimed {
         PostgresQuery(
           .listConsoleUnclaimed,
           [
-            .int64(publisherId), .id(environment), .int64(before.microseconds), .text(before.id),
+            .id(publisherId), .id(environment), .int64(before.microseconds), .text(before.id),
             .int64(Int64(window)), .time(now), .int64(Int64(limit - found.count) + 1),
           ]))
       found += try rows.compactMap { try Purchase($0, publisherId, environment) }
@@ -81,13 +81,13 @@ public struct ConsoleUnclaimed {
 
 extension ConsoleUnclaimed.Purchase {
   /// - Returns: `nil` for the row of a window without any.
-  fileprivate init?(_ row: PostgresRow, _ publisherId: Int64, _ environment: Environment) throws {
+  fileprivate init?(_ row: PostgresRow, _ publisherId: PublisherId, _ environment: Environment) throws {
     guard let original: OriginalTransactionId = try row.id("original_transaction_id") else { return nil }
     self.init(
       key: PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original),
       productId: try row.id("product_id") ?? "", boughtAt: try row.time("bought_at") ?? 0,
       paidAt: try row.time("purchase_date") ?? 0, expiresAt: try row.time("ends_at"), price: try row.int64("price"),
-      currency: try row.text("currency"),
+      currency: try row.id("currency"),
       hadOwner: try row.bool("had_owner") ?? false)
   }
 }

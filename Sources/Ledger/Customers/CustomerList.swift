@@ -6,10 +6,12 @@ public import Postgres
 @LoopActor
 public struct CustomerList {
   private let postgres: PostgresClient
-  private let publisher: Int64
+  private let publisher: PublisherId
 
   /// Creates a list.
-  public init(_ postgres: PostgresClient, publisher: Int64) { (self.postgres, self.publisher) = (postgres, publisher) }
+  public init(_ postgres: PostgresClient, publisher: PublisherId) {
+    (self.postgres, self.publisher) = (postgres, publisher)
+  }
 
   /// Reads ids, in the order of their bytes.
   ///
@@ -17,7 +19,7 @@ public struct CustomerList {
   /// - Throws: `PostgresError`.
   public func page(after last: CustomerId?, limit: Int) async throws -> [CustomerId] {
     let rows = try await postgres.run(
-      PostgresQuery(.listCustomers, [.int64(publisher), .id(last ?? ""), .int64(Int64(limit))]))
+      PostgresQuery(.listCustomers, [.id(publisher), .id(last ?? ""), .int64(Int64(limit))]))
     return try rows.map { try $0.id("id") ?? "" }
   }
 }

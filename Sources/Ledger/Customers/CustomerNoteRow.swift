@@ -14,7 +14,7 @@ struct CustomerNoteRow: ReadableRecord {
     "customer_notes", key: ["publisher_id", "customer_id", "id"]
   ) { columns in
     columns.required(
-      "publisher_id", .bigint, { $0.note.customer.publisherId },
+      "publisher_id", .publisher, { $0.note.customer.publisherId },
       { $0.note.customer = CustomerKey(publisherId: $1, id: $0.note.customer.id) })
     columns.required(
       "customer_id", .id(of: CustomerId.self), { $0.note.customer.id },

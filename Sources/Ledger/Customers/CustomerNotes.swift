@@ -30,7 +30,7 @@ public struct CustomerNotes {
   ///
   /// - Throws: `PostgresError`.
   public func add(_ note: CustomerNote) async throws -> Answer {
-    let customer: [PostgresParameter] = [.int64(note.customer.publisherId), .id(note.customer.id)]
+    let customer: [PostgresParameter] = [.id(note.customer.publisherId), .id(note.customer.id)]
     return try await postgres.transaction { transaction in
       guard try await !transaction.query(PostgresQuery(.lockNoted, customer)).isEmpty else { return .unknownCustomer }
       let row = try await transaction.query(PostgresQuery(.countNotes, customer + [.id(note.id)])).first

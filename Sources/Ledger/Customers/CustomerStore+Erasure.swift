@@ -47,15 +47,15 @@ extension CustomerStore {
   /// - Returns: `nil` when the ledger knows nothing about the customer. The erasure is noted all the same: a job of the
   ///   customer's may be under way, and Redis and RabbitMQ alone know of it.
   public func erase(
-    _ publisher: Int64, _ id: CustomerId, by person: String? = nil, now: Int64
+    _ publisher: PublisherId, _ id: CustomerId, by person: String? = nil, now: Int64
   ) async throws -> Erasure? {
     try await postgres.repeatingConflicts { try await Self.erase(publisher, id, by: person, now: now, in: $0) }
   }
 
   private static func erase(
-    _ publisher: Int64, _ id: CustomerId, by person: String?, now: Int64, in transaction: PostgresTransaction
+    _ publisher: PublisherId, _ id: CustomerId, by person: String?, now: Int64, in transaction: PostgresTransaction
   ) async throws -> Erasure? {
-    let customer: [PostgresParameter] = [.int64(publisher), .id(id)]
+    let customer: [PostgresParameter] = [.id(publisher), .id(id)]
     let key = CustomerKey(publisherId: publisher, id: id)
     let standIn = ErasedCustomer.standIn(for: key)
     let wasKnown =
@@ -78,7 +78,7 @@ extension CustomerStore {
     _ = try await transaction.commit(
       [
         PostgresQuery(.deleteCustomer, customer),
-        PostgresQuery(.noteErasure, [.int64(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
+        PostgresQuery(.noteErasure, [.id(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
       ] + (isFound ? [AuditEntry.insert([entry])] : []))
     var erasure = Erasure()
     (erasure.purchases, erasure.ownerships) = (rows[0], rows[1])

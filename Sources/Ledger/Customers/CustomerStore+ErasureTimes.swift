@@ -14,11 +14,12 @@ extension CustomerStore {
   public func erasureTimes(_ customers: some Collection<CustomerKey>) async throws -> [CustomerKey: Int64] {
     guard !customers.isEmpty else { return [:] }
     let named = Dictionary(
-      customers.map { (CustomerDigest.sha256(of: $0.id.text, of: $0.publisherId), $0) }, uniquingKeysWith: { $1 })
+      customers.map { (CustomerDigest.sha256(of: $0.id.text, of: $0.publisherId.number), $0) }, uniquingKeysWith: { $1 }
+    )
     let rows = try await postgres.run(
       PostgresQuery(
         .readErasures,
-        [.int64s(named.values.map(\.publisherId)), .bytes(Array(named.keys)), .ids(named.values.map(\.id))]))
+        [.ids(named.values.map(\.publisherId)), .bytes(Array(named.keys)), .ids(named.values.map(\.id))]))
     var times: [CustomerKey: Int64] = [:]
     for row in rows {
       guard let hash = try row.bytes("id_sha256"), let customer = named[hash] else { continue }

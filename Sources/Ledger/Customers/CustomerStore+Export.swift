@@ -10,8 +10,8 @@ extension CustomerStore {
   /// All of it is from one moment.
   ///
   /// - Parameter now: the time in the document, in milliseconds since 1970.
-  public func export(_ publisher: Int64, _ id: CustomerId, now: Int64) async throws -> [UInt8]? {
-    let customer: [PostgresParameter] = [.int64(publisher), .id(id)]
+  public func export(_ publisher: PublisherId, _ id: CustomerId, now: Int64) async throws -> [UInt8]? {
+    let customer: [PostgresParameter] = [.id(publisher), .id(id)]
     let rows = try await postgres.transaction { transaction in
       _ = try await transaction.query(PostgresQuery(.oneMoment))
       return try await transaction.query(ExportPart.all.map { PostgresQuery($0.statement, customer) })
@@ -138,7 +138,7 @@ private struct ExportPart: Sendable {
   private static let keyMembers = ["environment", "originalTransactionId"]
 
   /// The key of a purchase's row, or of the purchase of a transaction's row.
-  static func purchaseKey(_ row: PostgresRow, of publisher: Int64) throws -> PurchaseKey {
+  static func purchaseKey(_ row: PostgresRow, of publisher: PublisherId) throws -> PurchaseKey {
     PurchaseKey(
       publisherId: publisher, environment: try row.id("environment") ?? "",
       originalTransactionId: try row.id("originalTransactionId") ?? "")

@@ -16,12 +16,12 @@ extension CustomerStore {
   /// Reads a page of a publisher's customers.
   ///
   /// - Parameter prefix: the text with which their ids begin; empty for all.
-  public func list(_ publisher: Int64, prefix: String, skip: Int, limit: Int) async throws -> Page {
+  public func list(_ publisher: PublisherId, prefix: String, skip: Int, limit: Int) async throws -> Page {
     let end = Self.end(ofPrefix: prefix)
     let rows = try await postgres.run([
       PostgresQuery(
-        .listCustomers, [.int64(publisher), .text(prefix), .text(end), .int64(Int64(skip)), .int64(Int64(limit))]),
-      PostgresQuery(.countCustomers, [.int64(publisher), .text(prefix), .text(end), .int64(Self.mostCounted)]),
+        .listCustomers, [.id(publisher), .text(prefix), .text(end), .int64(Int64(skip)), .int64(Int64(limit))]),
+      PostgresQuery(.countCustomers, [.id(publisher), .text(prefix), .text(end), .int64(Self.mostCounted)]),
     ])
     return Page(ids: try rows[0].map { try $0.id("id") ?? "" }, total: try rows[1].first?.int64("count") ?? 0)
   }

@@ -27,7 +27,7 @@ public final class CustomerStore {
   /// Puts a customer in place of the earlier record.
   ///
   /// - Parameter person: who runs an import; `nil` for a publisher's token.
-  public func put(_ publisher: Int64, _ customer: Customer, by person: String? = nil) async throws -> PutAnswer {
+  public func put(_ publisher: PublisherId, _ customer: Customer, by person: String? = nil) async throws -> PutAnswer {
     try await postgres.transaction { transaction in
       let rows = try await transaction.query(Self.reads(publisher, customer))
       if rows.count > 2, rows[2].first != nil { return .emailInUse }
@@ -43,7 +43,7 @@ public final class CustomerStore {
         PostgresQuery(
           .putCustomer,
           [
-            .int64(publisher), .id(customer.id), .text(customer.email),
+            .id(publisher), .id(customer.id), .text(customer.email),
             .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken?.text),
           ]),
         AuditEntry.insert([
@@ -59,8 +59,8 @@ public final class CustomerStore {
   ///
   /// Whoever wants an address locks it first. The index `customers_email` refuses a second one all the same, but its
   /// error writes the address into PostgreSQL's log.
-  private static func reads(_ publisher: Int64, _ customer: Customer) -> [PostgresQuery] {
-    let id: [PostgresParameter] = [.int64(publisher), .id(customer.id)]
+  private static func reads(_ publisher: PublisherId, _ customer: Customer) -> [PostgresQuery] {
+    let id: [PostgresParameter] = [.id(publisher), .id(customer.id)]
     let lock = PostgresQuery(.lockCustomer, id)
     guard let key = customer.email.map(Customer.emailKey) else { return [lock] }
     return [
@@ -70,20 +70,20 @@ public final class CustomerStore {
   }
 
   /// Reads a customer; `nil` when unknown. A registration may have brought it, and not the publisher.
-  public func customer(_ publisher: Int64, _ id: CustomerId) async throws -> Customer? {
-    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .id(id)])).first.map(Customer.init)
+  public func customer(_ publisher: PublisherId, _ id: CustomerId) async throws -> Customer? {
+    try await postgres.run(PostgresQuery(.readCustomer, [.id(publisher), .id(id)])).first.map(Customer.init)
   }
 
   /// Finds the customer with an e-mail address. The case of ASCII letters does not count.
-  public func customer(_ publisher: Int64, email: String) async throws -> Customer? {
+  public func customer(_ publisher: PublisherId, email: String) async throws -> Customer? {
     let key = Customer.emailKey(email)
-    return try await postgres.run(PostgresQuery(.findCustomer, [.int64(publisher), .text(key)])).first
+    return try await postgres.run(PostgresQuery(.findCustomer, [.id(publisher), .text(key)])).first
       .map(Customer.init)
   }
 
   /// Whether the publisher has put the customer.
-  public func isRegistered(_ publisher: Int64, _ id: CustomerId) async throws -> Bool {
-    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .id(id)])).first?.bool("is_registered")
+  public func isRegistered(_ publisher: PublisherId, _ id: CustomerId) async throws -> Bool {
+    try await postgres.run(PostgresQuery(.readCustomer, [.id(publisher), .id(id)])).first?.bool("is_registered")
       ?? false
   }
 

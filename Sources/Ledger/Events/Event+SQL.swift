@@ -20,7 +20,7 @@ extension Event {
       insert(sorted: events), PostgresQuery(OutboxRow.insert, [.ids(ids)]),
       PostgresQuery(
         OutboxRow.insertDeliveries,
-        [.ids(ids), .int64s(publishers), .bools(publishers.map(audience.withWebhooks.contains))]),
+        [.ids(ids), .ids(publishers), .bools(publishers.map(audience.withWebhooks.contains))]),
     ]
   }
 

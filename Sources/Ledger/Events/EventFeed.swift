@@ -20,11 +20,11 @@ public struct EventFeed {
   /// What a reader wants.
   public struct Wish: Sendable, Equatable {
     /// The publisher whose events it reads.
-    public var publisherId: Int64
+    public var publisherId: PublisherId
     /// Where it has read up to; `nil` begins with the oldest event that is kept.
     public var after: EventCursor?
     /// The topics; empty for all.
-    public var topics: [String]
+    public var topics: [EventTopic]
     /// Only events that happened then or later, in milliseconds since 1970.
     public var since: Int64?
     /// The most events of a page.
@@ -32,7 +32,8 @@ public struct EventFeed {
 
     /// Creates a wish.
     public init(
-      _ publisherId: Int64, after: EventCursor? = nil, topics: [String] = [], since: Int64? = nil, limit: Int = 50
+      _ publisherId: PublisherId, after: EventCursor? = nil, topics: [EventTopic] = [], since: Int64? = nil,
+      limit: Int = 50
     ) {
       (self.publisherId, self.after, self.topics) = (publisherId, after, topics)
       (self.since, self.limit) = (since, limit)
@@ -58,8 +59,8 @@ public struct EventFeed {
         PostgresQuery(
           .readFeed,
           [
-            .int64(wish.publisherId), .int64(start.horizon), .int64(start.place), .int64(Int64(wish.window)),
-            .texts(wish.topics), .time(wish.since), .int64(Int64(wish.limit)), .int64(Int64(Self.mostBytes)),
+            .id(wish.publisherId), .int64(start.horizon), .int64(start.place), .int64(Int64(wish.window)),
+            .ids(wish.topics), .time(wish.since), .int64(Int64(wish.limit)), .int64(Int64(Self.mostBytes)),
           ])
       ])[0]
     guard let first = rows.first else { return .refused(.ledgerNotReady) }
@@ -76,12 +77,12 @@ public struct EventFeed {
 
   /// How far a publisher has read its events.
   public struct Reader: Sendable, Equatable {
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     /// The last event that it has read.
     public let position: EventPosition
 
     /// Creates a reader.
-    public init(publisherId: Int64, position: EventPosition) {
+    public init(publisherId: PublisherId, position: EventPosition) {
       (self.publisherId, self.position) = (publisherId, position)
     }
   }
@@ -95,7 +96,7 @@ public struct EventFeed {
       PostgresQuery(
         .readyFeeds,
         [
-          .int64s(readers.map(\.publisherId)), .int64s(readers.map(\.position.horizon)),
+          .ids(readers.map(\.publisherId)), .int64s(readers.map(\.position.horizon)),
           .int64s(readers.map(\.position.place)),
         ])
     ).compactMap { row in try row.int64("number").map { Int($0) - 1 } }
@@ -112,7 +113,7 @@ public struct EventFeed {
     try await postgres.run([PostgresQuery(.adoptFloors), PostgresQuery(.adoptEvents)])[1].affected
   }
 
-  private nonisolated static func moment(_ row: PostgresRow, _ publisher: Int64) throws -> EventMoment {
+  private nonisolated static func moment(_ row: PostgresRow, _ publisher: PublisherId) throws -> EventMoment {
     EventMoment(
       history: EventCursor.history(
         system: try row.int64("system") ?? 0, timeline: try row.int64("timeline") ?? 0, publisher: publisher),

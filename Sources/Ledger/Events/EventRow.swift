@@ -4,9 +4,9 @@ import Postgres
 /// A row of `events`.
 struct EventRow: ReadableRecord {
   var id = EventId("")
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   var customerId: CustomerId?
-  var topic = ""
+  var topic: EventTopic = ""
   var version: Int64?
   var traceparent: String?
   var time: Int64 = 0
@@ -17,10 +17,10 @@ struct EventRow: ReadableRecord {
 
   static let table = Table<EventRow>("events", key: ["id"]) { columns in
     columns.required("id", .id(of: EventId.self), { $0.id }, { $0.id = $1 }, export: "eventId")
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.optional(
       "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
-    columns.required("topic", .text, { $0.topic }, { $0.topic = $1 })
+    columns.required("topic", .id(of: EventTopic.self), { $0.topic }, { $0.topic = $1 })
     columns.optional("version", .bigint, { $0.version }, { $0.version = $1 })
     columns.optional("traceparent", .text, { $0.traceparent }, { $0.traceparent = $1 })
     columns.required("time", .timestamptz, { $0.time }, { $0.time = $1 }, export: "time")

@@ -57,10 +57,10 @@ extension ExportKind {
   /// The parameters of ``statement(_:)``.
   ///
   /// - Throws: ``ExportRefused`` for a key that is none of the kind's.
-  func parameters(_ publisher: Int64, _ range: ExportRange, _ limit: Int64) throws -> [PostgresParameter] {
+  func parameters(_ publisher: PublisherId, _ range: ExportRange, _ limit: Int64) throws -> [PostgresParameter] {
     // An empty text is less than every id, and -1 less than every number.
     let none = Array(repeating: isNumbered ? "-1" : "", count: keyColumns.count)
-    return try [.int64(publisher), .int64(limit)] + parts(range.after ?? none) + parts(range.through ?? none)
+    return try [.id(publisher), .int64(limit)] + parts(range.after ?? none) + parts(range.through ?? none)
       + [.int64(range.changedSince ?? 0)]
   }
 

@@ -7,11 +7,11 @@ public enum ExportLine {
   public static let format: Int64 = 1
 
   /// The first line.
-  static func begun(_ publisher: Int64, _ moment: ExportMoment) -> [UInt8] {
+  static func begun(_ publisher: PublisherId, _ moment: ExportMoment) -> [UInt8] {
     JSONWriter.object { line in
       line.member("kind", "export")
       line.member("format", format)
-      line.member("publisherId", publisher)
+      line.member("publisherId", publisher.number)
       line.member("moment", moment.write)
     }
   }

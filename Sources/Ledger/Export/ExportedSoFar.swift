@@ -1,3 +1,4 @@
+public import Domain
 import JSON
 
 /// What a file has of an export, read line by line: from it an export goes on.
@@ -18,7 +19,7 @@ public struct ExportedSoFar: Sendable, Equatable {
   public private(set) var counts: [ExportKind: Int64] = [:]
   /// Whether the last line is there.
   public private(set) var isWhole = false
-  private let publisher: Int64
+  private let publisher: PublisherId
   private var number = 0
   /// The last line of a thing, which is read only at the end.
   private var last: (kind: ExportKind, line: [UInt8])?
@@ -28,12 +29,12 @@ public struct ExportedSoFar: Sendable, Equatable {
   /// Creates the state of an empty file.
   ///
   /// - Parameter publisher: whose export the file must be.
-  public init(publisher: Int64) { self.publisher = publisher }
+  public init(publisher: PublisherId) { self.publisher = publisher }
 
   /// Creates the state of the lines that a client says it has.
   ///
   /// - Parameter publisher: whose export it is.
-  public init(publisher: Int64, _ cursor: ExportCursor) {
+  public init(publisher: PublisherId, _ cursor: ExportCursor) {
     self.init(publisher: publisher)
     (moment, position, counts) = (cursor.moment, cursor.position, cursor.counts)
   }
@@ -45,7 +46,7 @@ public struct ExportedSoFar: Sendable, Equatable {
 
   private struct Begun: Decodable {
     let format: Int64
-    let publisherId: Int64
+    let publisherId: PublisherId
     let moment: ExportMoment
   }
 

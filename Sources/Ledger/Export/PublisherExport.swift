@@ -52,7 +52,7 @@ public struct PublisherExport {
   ///   - token: the token's name.
   ///   - resumes: whether an export goes on.
   public static func note(
-    _ publisher: Int64, by token: String?, resumes: Bool, in postgres: PostgresClient
+    _ publisher: PublisherId, by token: String?, resumes: Bool, in postgres: PostgresClient
   ) async throws {
     let entry = AuditEntry(
       publisherId: publisher, actor: .publisher, token: token, action: "publisher.exported", subject: "\(publisher)",
@@ -108,7 +108,7 @@ public struct PublisherExport {
         throw ExportRefused(
           "the ledger was restored or failed over since \(old.at): begin with a new file", .otherHistory)
       }
-      let erased = PostgresQuery(.erasedSince, [.int64(publisher.id), .int64(old.snapshot)])
+      let erased = PostgresQuery(.erasedSince, [.id(publisher.id), .int64(old.snapshot)])
       // A line about an erased person must not stay in the file.
       guard try await transaction.query(erased).first?.bool("is_there") != true else {
         throw ExportRefused(
@@ -151,7 +151,7 @@ public struct PublisherExport {
         return try ExportPage.customers(rows, holdings, publisher, now: now)
       case .purchase:
         let parameters: [PostgresParameter] = [
-          .int64s(rows.map { _ in publisher.id }), .texts(try rows.map { try $0.text("key1") ?? "" }),
+          .ids(rows.map { _ in publisher.id }), .texts(try rows.map { try $0.text("key1") ?? "" }),
           .texts(try rows.map { try $0.text("key2") ?? "" }),
         ]
         let parts = try await transaction.query(

@@ -21,12 +21,12 @@ struct CustomerReading {
 
   /// The statements, in the order of ``read(_:now:)``.
   var queries: [PostgresQuery] {
-    let parameters: [PostgresParameter] = [.int64(customer.publisherId), .id(customer.id)]
+    let parameters: [PostgresParameter] = [.id(customer.publisherId), .id(customer.id)]
     return [
       PostgresQuery(.lockGranted, parameters), PostgresQuery(.readOwnedByGranted, parameters),
       PostgresQuery(.readOpenGrants, parameters), PostgresQuery(.readOverride, parameters),
-      PostgresQuery(.readErasure, [.int64(customer.publisherId), .bytes(ErasedCustomer.sha256(of: customer))]),
-      PostgresQuery(.readGrant, [.int64(customer.publisherId), .id(grant)]),
+      PostgresQuery(.readErasure, [.id(customer.publisherId), .bytes(ErasedCustomer.sha256(of: customer))]),
+      PostgresQuery(.readGrant, [.id(customer.publisherId), .id(grant)]),
     ]
   }
 

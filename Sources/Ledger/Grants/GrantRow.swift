@@ -13,7 +13,7 @@ struct GrantRow: ReadableRecord {
 
   static let table = Table<GrantRow>("grants", key: ["publisher_id", "id"]) { columns in
     columns.required(
-      "publisher_id", .bigint, { $0.grant.customer.publisherId },
+      "publisher_id", .publisher, { $0.grant.customer.publisherId },
       { $0.grant.customer = CustomerKey(publisherId: $1, id: $0.grant.customer.id) })
     columns.required("id", .id(of: GrantId.self), { $0.grant.id }, { $0.grant.id = $1 }, export: "grantId")
     columns.required(

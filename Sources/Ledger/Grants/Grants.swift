@@ -61,7 +61,7 @@ public struct Grants {
       try state.give(grant, limits: limits, publisher: publisher, traceparent: traceparent)
       // The last lock, and held for one trip only: all of a publisher's grants wait for it.
       let counted = try await transaction.query(
-        PostgresQuery(.countGrant, [.int64(publisher.id), .int64(Int64(limits.perDay))]))
+        PostgresQuery(.countGrant, [.id(publisher.id), .int64(Int64(limits.perDay))]))
       guard !counted.isEmpty else { throw GrantRefusal.perDay }
       _ = try await transaction.commit(
         Self.writing(state, publisher) + [
@@ -165,7 +165,7 @@ public struct Grants {
       PostgresQuery(
         .listGrants,
         [
-          .int64(customer.publisherId), .id(customer.id), .time(place?.createdAt ?? .max), .id(place?.id ?? ""),
+          .id(customer.publisherId), .id(customer.id), .time(place?.createdAt ?? .max), .id(place?.id ?? ""),
           .int64(Int64(limit)),
         ]))
     return try GrantRow.table.records(rows).map(\.grant)

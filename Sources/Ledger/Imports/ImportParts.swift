@@ -22,24 +22,24 @@ public struct ImportParts {
   ///   - most: the most bytes.
   /// - Throws: `PostgresError`.
   public func bytes(
-    _ kind: ImportPartKind, of id: ImportId, _ publisher: Int64, at place: Int64, most: Int32
+    _ kind: ImportPartKind, of id: ImportId, _ publisher: PublisherId, at place: Int64, most: Int32
   ) async throws -> [UInt8]? {
     let rows = try await postgres.run(
       PostgresQuery(
-        .readImportPart, [.int64(publisher), .id(id), .text(kind.rawValue), .int64(place), .int32(most)]))
+        .readImportPart, [.id(publisher), .id(id), .text(kind.rawValue), .int64(place), .int32(most)]))
     guard let bytes = try rows.first?.bytes("bytes"), !bytes.isEmpty else { return nil }
     return bytes
   }
 
   static func insert(
-    _ kind: ImportPartKind, of id: ImportId, _ publisher: Int64, at place: Int64, _ bytes: [UInt8]
+    _ kind: ImportPartKind, of id: ImportId, _ publisher: PublisherId, at place: Int64, _ bytes: [UInt8]
   ) -> PostgresQuery {
     PostgresQuery(
-      .insertImportPart, [.int64(publisher), .id(id), .text(kind.rawValue), .int64(place), .bytes(bytes)])
+      .insertImportPart, [.id(publisher), .id(id), .text(kind.rawValue), .int64(place), .bytes(bytes)])
   }
 
-  static func delete(_ kind: ImportPartKind, of id: ImportId, _ publisher: Int64) -> PostgresQuery {
-    PostgresQuery(.deleteImportParts, [.int64(publisher), .id(id), .text(kind.rawValue)])
+  static func delete(_ kind: ImportPartKind, of id: ImportId, _ publisher: PublisherId) -> PostgresQuery {
+    PostgresQuery(.deleteImportParts, [.id(publisher), .id(id), .text(kind.rawValue)])
   }
 }
 

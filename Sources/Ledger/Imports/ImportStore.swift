@@ -34,7 +34,7 @@ public struct ImportStore {
       // Two at once would both see the last place.
       _ = try await transaction.query(
         PostgresQuery(.lockImports, [.int64(AdvisoryLock.key("imports \(new.publisherId)"))]))
-      let counts = try await transaction.query(PostgresQuery(.countImports, [.int64(new.publisherId)])).first
+      let counts = try await transaction.query(PostgresQuery(.countImports, [.id(new.publisherId)])).first
       guard try counts?.int64("open") ?? 0 < Int64(UploadedImport.mostOpen) else { return .tooManyOpen }
       guard try counts?.int64("kept") ?? 0 < Int64(UploadedImport.mostKept) else { return .tooManyKept }
       _ = try await transaction.commit([
@@ -46,8 +46,8 @@ public struct ImportStore {
   }
 
   /// Reads an import; `nil` if the publisher has none with the id.
-  public func read(_ publisher: Int64, _ id: ImportId) async throws -> UploadedImport? {
-    let rows = try await postgres.run(PostgresQuery(.readImport, [.int64(publisher), .id(id)]))
+  public func read(_ publisher: PublisherId, _ id: ImportId) async throws -> UploadedImport? {
+    let rows = try await postgres.run(PostgresQuery(.readImport, [.id(publisher), .id(id)]))
     return try UploadedImportRow.table.records(rows).first?.one
   }
 
@@ -64,11 +64,11 @@ public struct ImportStore {
   /// Reads a page of a publisher's imports, the newest first.
   ///
   /// - Parameter place: where the page before it ended; `nil` for the first page.
-  public func list(_ publisher: Int64, after place: Place? = nil, limit: Int) async throws -> [UploadedImport] {
+  public func list(_ publisher: PublisherId, after place: Place? = nil, limit: Int) async throws -> [UploadedImport] {
     let rows = try await postgres.run(
       PostgresQuery(
         .listImports,
-        [.int64(publisher), .time(place?.createdAt ?? .max), .id(place?.id ?? ""), .int64(Int64(limit))]))
+        [.id(publisher), .time(place?.createdAt ?? .max), .id(place?.id ?? ""), .int64(Int64(limit))]))
     return try UploadedImportRow.table.records(rows).map(\.one)
   }
 
@@ -78,7 +78,7 @@ public struct ImportStore {
   /// - Returns: the import behind the step; `nil` if the publisher has none with the id.
   /// - Throws: `ImportStepRefusal` besides, and then nothing has changed.
   public func take(
-    _ step: Step, of id: ImportId, _ publisher: Int64,
+    _ step: Step, of id: ImportId, _ publisher: PublisherId,
     _ change: (inout UploadedImport) throws(ImportStepRefusal) -> Bool
   ) async throws -> UploadedImport? {
     try await postgres.transaction { transaction in
@@ -99,7 +99,7 @@ public struct ImportStore {
   ///   - now: milliseconds since 1970.
   /// - Throws: `ImportStepRefusal` besides, and then nothing has changed.
   public func append(
-    _ bytes: [UInt8], at offset: Int64, to id: ImportId, _ publisher: Int64, now: Int64
+    _ bytes: [UInt8], at offset: Int64, to id: ImportId, _ publisher: PublisherId, now: Int64
   ) async throws -> UploadedImport? {
     try await postgres.transaction { transaction in
       guard var one = try await Self.locked(id, publisher, transaction) else { return nil }
@@ -116,13 +116,13 @@ public struct ImportStore {
   ///
   /// - Returns: whether there was one.
   /// - Throws: `ImportStepRefusal` besides, and then nothing has changed.
-  public func delete(_ id: ImportId, _ publisher: Int64) async throws -> Bool {
+  public func delete(_ id: ImportId, _ publisher: PublisherId) async throws -> Bool {
     try await postgres.transaction { transaction in
       guard let one = try await Self.locked(id, publisher, transaction) else { return false }
       try one.mayBeDeleted()
       _ = try await transaction.commit([
         ImportParts.delete(.file, of: id, publisher), ImportParts.delete(.report, of: id, publisher),
-        PostgresQuery(.deleteImport, [.int64(publisher), .id(id)]),
+        PostgresQuery(.deleteImport, [.id(publisher), .id(id)]),
         AuditEntry.insert([.imported(.deleted, one)]),
       ])
       return true
@@ -135,9 +135,9 @@ public struct ImportStore {
   }
 
   static func locked(
-    _ id: ImportId, _ publisher: Int64, _ transaction: PostgresTransaction
+    _ id: ImportId, _ publisher: PublisherId, _ transaction: PostgresTransaction
   ) async throws -> UploadedImport? {
-    let rows = try await transaction.query(PostgresQuery(.lockImportRow, [.int64(publisher), .id(id)]))
+    let rows = try await transaction.query(PostgresQuery(.lockImportRow, [.id(publisher), .id(id)]))
     return try UploadedImportRow.table.records(rows).first?.one
   }
 }

@@ -30,10 +30,10 @@ public struct ImportWork {
   ///   - publishers: those whose files this process has.
   ///   - worker: the name of the run, which no other has.
   /// - Throws: `UnreadableRecord` besides.
-  public func takeDue(of publishers: [Int64], as worker: String) async throws -> UploadedImport? {
+  public func takeDue(of publishers: [PublisherId], as worker: String) async throws -> UploadedImport? {
     let rows = try await postgres.run(
       PostgresQuery(
-        .takeDueImport, [.int64s(publishers), .text(worker), .int64(Int64(Self.lease.wholeMilliseconds))]))
+        .takeDueImport, [.ids(publishers), .text(worker), .int64(Int64(Self.lease.wholeMilliseconds))]))
     return try UploadedImportRow.table.records(rows).first?.one
   }
 
@@ -52,15 +52,15 @@ public struct ImportWork {
   /// - Parameter publishers: those whose files this process has.
   /// - Throws: ``Lost`` besides.
   public func keep(
-    _ one: UploadedImport, as worker: String, _ progress: UploadedImport.Progress, of publishers: [Int64]
+    _ one: UploadedImport, as worker: String, _ progress: UploadedImport.Progress, of publishers: [PublisherId]
   ) async throws -> Kept {
     let rows = try await postgres.run(
       PostgresQuery(
         .keepImport,
         [
-          .int64(one.publisherId), .id(one.id), .text(worker), .int64(Int64(Self.lease.wholeMilliseconds)),
+          .id(one.publisherId), .id(one.id), .text(worker), .int64(Int64(Self.lease.wholeMilliseconds)),
           .int64(progress.rows), .int64(progress.done), .int64(progress.earlier), .int64(progress.rowsPerMinute),
-          .int64s(publishers),
+          .ids(publishers),
         ]))
     guard let row = rows.first, let state = try row.text("state").flatMap(ImportState.init(rawValue:)) else {
       throw Lost()
@@ -75,7 +75,7 @@ public struct ImportWork {
     _ = try await postgres.run(
       PostgresQuery(
         .releaseImport,
-        [.int64(one.publisherId), .id(one.id), .text(worker), .int64(Int64(pause.wholeMilliseconds))]))
+        [.id(one.publisherId), .id(one.id), .text(worker), .int64(Int64(pause.wholeMilliseconds))]))
   }
 
   /// Notes what a run has found, and how it has ended. The end of the whole import has a row of the audit log, and the

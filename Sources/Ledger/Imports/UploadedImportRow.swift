@@ -10,7 +10,7 @@ struct UploadedImportRow: ReadableRecord {
   var title: String { "import \(one.id)" }
 
   static let table = Table<UploadedImportRow>("imports", key: ["publisher_id", "id"]) { columns in
-    columns.required("publisher_id", .bigint, { $0.one.publisherId }, { $0.one.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.one.publisherId }, { $0.one.publisherId = $1 })
     columns.required("id", .id(of: ImportId.self), { $0.one.id }, { $0.one.id = $1 })
     columns.required("state", .name(of: ImportState.self), { $0.one.state }, { $0.one.state = $1 })
     columns.required("preset", .name(of: ImportPresetName.self), { $0.one.wish.preset }, { $0.one.wish.preset = $1 })

@@ -27,7 +27,7 @@ public struct KeptNotification: Sendable, Equatable {
     }
   }
 
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   /// Apple's `notificationUUID`.
   public let uuid: NotificationUUID
   /// Apple's `notificationType`.
@@ -64,7 +64,7 @@ public struct KeptNotification: Sendable, Equatable {
 
   /// Creates a notification.
   public init(
-    publisherId: Int64, uuid: NotificationUUID, type: String, subtype: String? = nil,
+    publisherId: PublisherId, uuid: NotificationUUID, type: String, subtype: String? = nil,
     environment: Environment? = nil, bundleId: BundleId? = nil, originalTransactionId: OriginalTransactionId? = nil,
     signedDate: Int64, source: Source, body: [UInt8]
   ) {

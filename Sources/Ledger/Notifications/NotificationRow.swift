@@ -4,7 +4,7 @@ import Postgres
 /// The statements about `notifications`.
 enum NotificationRow {
   static let table = Table<KeptNotification>("notifications", key: ["publisher_id", "uuid"]) { columns in
-    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.written("publisher_id", .publisher) { $0.publisherId }
     columns.written("uuid", .id(of: NotificationUUID.self)) { $0.uuid }
     columns.written("type", .text) { $0.type }
     columns.written("subtype", .text, isNullable: true) { $0.subtype }
@@ -74,7 +74,7 @@ enum NotificationRow {
     }
     if owed.isEmpty { return [] }
     return [
-      .int64s(owed.map(\.row.publisherId)), .ids(owed.map(\.row.uuid)), .ids(owed.map(\.id)),
+      .ids(owed.map(\.row.publisherId)), .ids(owed.map(\.row.uuid)), .ids(owed.map(\.id)),
       .ids(owed.map(\.forward)),
     ]
   }
@@ -151,13 +151,13 @@ enum NotificationRow {
   /// The parameters of ``apply``.
   static func applied(_ rows: [CommitState.AppliedNotification], _ now: Int64) -> [PostgresParameter] {
     let rows = rows.sorted { ($0.publisherId, $0.uuid) < ($1.publisherId, $1.uuid) }
-    return [.int64s(rows.map(\.publisherId)), .ids(rows.map(\.uuid)), .bools(rows.map(\.isNews)), .time(now)]
+    return [.ids(rows.map(\.publisherId)), .ids(rows.map(\.uuid)), .bools(rows.map(\.isNews)), .time(now)]
   }
 }
 
 extension NotificationKey {
   /// Reads the columns of the key.
   init(_ row: PostgresRow) throws {
-    self.init(publisherId: try row.int64("publisher_id") ?? 0, uuid: try row.id("uuid") ?? "")
+    self.init(publisherId: try row.id("publisher_id") ?? 0, uuid: try row.id("uuid") ?? "")
   }
 }

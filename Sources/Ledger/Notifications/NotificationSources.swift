@@ -31,7 +31,7 @@ public struct NotificationSources {
       PostgresQuery(
         .states,
         [
-          .int64s(apps.map(\.publisherId)), .ids(apps.map(\.bundleId)), .ids(apps.map(\.environment)),
+          .ids(apps.map(\.publisherId)), .ids(apps.map(\.bundleId)), .ids(apps.map(\.environment)),
           .int64(Self.leaseMilliseconds),
         ]))
     return try zip(apps, rows).map { app, row in
@@ -76,7 +76,7 @@ public struct NotificationSources {
   }
 
   private static func key(_ source: NotificationSource) -> [PostgresParameter] {
-    [.int64(source.key.publisherId), .id(source.key.bundleId), .id(source.key.environment)]
+    [.id(source.key.publisherId), .id(source.key.bundleId), .id(source.key.environment)]
   }
 }
 

@@ -5,9 +5,9 @@ import Postgres
 extension NotificationStore {
   /// Which of them an operator means.
   public struct AsideFilter: Sendable, Equatable {
-    public var publisher: Int64?
+    public var publisher: PublisherId?
     /// Only those of these publishers; `nil` for all.
-    public var publishers: [Int64]?
+    public var publishers: [PublisherId]?
     public var app: BundleId?
     public var uuid: NotificationUUID?
     /// Only the ones put aside at this time or before, in milliseconds since 1970.
@@ -16,7 +16,8 @@ extension NotificationStore {
 
     /// Creates a filter.
     public init(
-      publisher: Int64? = nil, publishers: [Int64]? = nil, app: BundleId? = nil, uuid: NotificationUUID? = nil,
+      publisher: PublisherId? = nil, publishers: [PublisherId]? = nil, app: BundleId? = nil,
+      uuid: NotificationUUID? = nil,
       until: Int64? = nil, limit: Int
     ) {
       (self.publisher, self.publishers, self.app, self.uuid) = (publisher, publishers, app, uuid)
@@ -47,8 +48,8 @@ extension NotificationStore {
       PostgresQuery(
         .listPutAside,
         [
-          .int64(filter.publisher), .id(filter.app), .id(filter.uuid), .time(filter.until),
-          .int64(Int64(filter.limit)), filter.publishers.map { .int64s($0) } ?? .int64s([]),
+          .id(filter.publisher), .id(filter.app), .id(filter.uuid), .time(filter.until),
+          .int64(Int64(filter.limit)), filter.publishers.map { .ids($0) } ?? .int64s([]),
           .bool(filter.publishers != nil),
         ]))
     return try rows.map { row in
@@ -82,7 +83,7 @@ extension NotificationStore {
     _ statement: PostgresStatement, _ keys: [NotificationKey], _ audit: [AuditEntry]
   ) async throws -> Int {
     guard !keys.isEmpty else { return 0 }
-    let query = PostgresQuery(statement, [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid))])
+    let query = PostgresQuery(statement, [.ids(keys.map(\.publisherId)), .ids(keys.map(\.uuid))])
     // One implicit transaction.
     return try await postgres.run([query, AuditEntry.insert(audit)])[0].affected
   }

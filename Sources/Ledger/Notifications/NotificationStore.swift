@@ -77,7 +77,7 @@ public final class NotificationStore {
   /// - Throws: `PostgresError`.
   public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: KeptNotification.Open] {
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid))]))
+      PostgresQuery(NotificationRow.read, [.ids(keys.map(\.publisherId)), .ids(keys.map(\.uuid))]))
     return try rows.reduce(into: [:]) { open, row in
       guard let body = try row.bytes("body") else { return }
       open[try NotificationKey(row)] = KeptNotification.Open(
@@ -98,7 +98,7 @@ public final class NotificationStore {
   /// - Throws: `PostgresError`.
   public func posted(_ key: NotificationKey) async throws -> Posted? {
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .id(key.uuid)]))
+      PostgresQuery(NotificationRow.readPosted, [.id(key.publisherId), .id(key.uuid)]))
     guard let row = rows.first, let text = try row.bytes("body") else { return nil }
     return Posted(
       body: try row.bytes("posted") ?? KeptNotification.canonical(text), environment: try row.id("environment"))
@@ -113,7 +113,7 @@ public final class NotificationStore {
     _ = try await postgres.run(
       PostgresQuery(
         NotificationRow.putOff,
-        [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.uuid)), .int64(Self.takenFor)]))
+        [.ids(keys.map(\.publisherId)), .ids(keys.map(\.uuid)), .int64(Self.takenFor)]))
   }
 
   /// A sweep has what it took for so long, in milliseconds.
@@ -123,13 +123,13 @@ public final class NotificationStore {
   /// their worker died. A publisher with many of them gets a part, so the others need not wait for it.
   ///
   /// - Throws: `PostgresError`.
-  public func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey] {
+  public func takeOverdue(of publisherIds: [PublisherId], limit: Int) async throws -> [NotificationKey] {
     guard !publisherIds.isEmpty else { return [] }
     let each = max(1, limit / min(publisherIds.count, 8))
     let rows = try await postgres.run(
       PostgresQuery(
         NotificationRow.takeOverdue,
-        [.int64(Self.takenFor), .int64(Int64(limit)), .int64s(publisherIds.shuffled()), .int64(Int64(each))]))
+        [.int64(Self.takenFor), .int64(Int64(limit)), .ids(publisherIds.shuffled()), .int64(Int64(each))]))
     return try rows.map(NotificationKey.init)
   }
 
@@ -141,13 +141,13 @@ public final class NotificationStore {
   /// - Returns: the ones that were open.
   /// - Throws: `PostgresError`.
   public func putAside(
-    _ reasons: [NotificationUUID: String], of publisherIds: [Int64]
+    _ reasons: [NotificationUUID: String], of publisherIds: [PublisherId]
   ) async throws -> [NotificationKey] {
     let reasons = reasons.sorted { $0.key < $1.key }
     let rows = try await postgres.run(
       PostgresQuery(
         NotificationRow.putAside,
-        [.ids(reasons.map(\.key)), .texts(reasons.map(\.value)), .int64s(publisherIds)]))
+        [.ids(reasons.map(\.key)), .texts(reasons.map(\.value)), .ids(publisherIds)]))
     return try rows.map(NotificationKey.init)
   }
 

@@ -29,7 +29,7 @@ public final class Holdings {
   static func read(
     _ customers: [CustomerKey], _ run: @LoopActor ([PostgresQuery]) async throws -> [PostgresRows]
   ) async throws -> [Result<CustomerPurchases, any Error>] {
-    let keys: [PostgresParameter] = [.int64s(customers.map(\.publisherId)), .ids(customers.map(\.id))]
+    let keys: [PostgresParameter] = [.ids(customers.map(\.publisherId)), .ids(customers.map(\.id))]
     let results = try await run([PostgresQuery(.readHoldings, keys), PostgresQuery(.readGrants, keys)])
     let rows = results[0]
     let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))

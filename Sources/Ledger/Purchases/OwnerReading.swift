@@ -9,7 +9,7 @@ struct OwnerReading {
   /// The statements, in the order of ``read(_:now:)``.
   var queries: [PostgresQuery] {
     let parameters: [PostgresParameter] = [
-      .int64(key.publisherId), .id(key.environment), .id(key.originalTransactionId),
+      .id(key.publisherId), .id(key.environment), .id(key.originalTransactionId),
     ]
     return [
       PostgresQuery(.lockPurchase, parameters), PostgresQuery(.lockOwner, parameters),

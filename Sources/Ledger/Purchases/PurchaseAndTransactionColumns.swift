@@ -52,7 +52,8 @@ extension Columns where Record: FactsRecord {
     optional(
       "quantity", .integer, { $0.facts.quantity }, { $0.facts.quantity = $1 }, export: ofPurchase ? nil : "quantity")
     optional("price", .bigint, { $0.facts.price }, { $0.facts.price = $1 }, export: "price")
-    optional("currency", .text, { $0.facts.currency }, { $0.facts.currency = $1 }, export: "currency")
+    optional(
+      "currency", .id(of: CurrencyCode.self), { $0.facts.currency }, { $0.facts.currency = $1 }, export: "currency")
     optional("offer_type", .integer, { $0.facts.offerType }, { $0.facts.offerType = $1 })
     optional("offer_identifier", .text, { $0.facts.offerIdentifier }, { $0.facts.offerIdentifier = $1 })
     optional("offer_discount_type", .text, { $0.facts.offerDiscountType }, { $0.facts.offerDiscountType = $1 })

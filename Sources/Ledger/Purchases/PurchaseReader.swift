@@ -33,7 +33,7 @@ public struct PurchaseReader {
       PostgresQuery(
         .readPage,
         [
-          .int64(customer.publisherId), .id(customer.id), .id(place?.environment ?? ""),
+          .id(customer.publisherId), .id(customer.id), .id(place?.environment ?? ""),
           .id(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
         ]))
     return try CustomerPurchases(rows, CustomerPurchases.Columns(rows))
@@ -43,10 +43,10 @@ public struct PurchaseReader {
   ///
   /// - Parameter environments: in which the purchase may be. If it is in more than one of them, the first one counts.
   public func purchase(
-    _ publisherId: Int64, _ originalTransactionId: OriginalTransactionId, in environments: [Environment]
+    _ publisherId: PublisherId, _ originalTransactionId: OriginalTransactionId, in environments: [Environment]
   ) async throws -> PurchaseRecord? {
     let parameters: [PostgresParameter] = [
-      .int64(publisherId), .ids(environments), .id(originalTransactionId),
+      .id(publisherId), .ids(environments), .id(originalTransactionId),
     ]
     let rows = try await postgres.run([
       PostgresQuery(.readPurchase, parameters), PostgresQuery(.readTransactions, parameters),
@@ -69,7 +69,7 @@ public struct PurchaseReader {
   /// Reads purchases with all their transactions, by their keys. An unknown key has none.
   public func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
     let parameters: [PostgresParameter] = [
-      .int64s(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
+      .ids(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
     ]
     return try await read([
       PostgresQuery(.readNamed, parameters), PostgresQuery(.readNamedTransactions, parameters),
@@ -81,7 +81,7 @@ public struct PurchaseReader {
   /// - Parameter limit: the most of them.
   public func allPurchases(of customer: CustomerKey, limit: Int = 1000) async throws -> [Purchase] {
     let parameters: [PostgresParameter] = [
-      .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit)),
+      .id(customer.publisherId), .id(customer.id), .int64(Int64(limit)),
     ]
     return try await read([
       PostgresQuery(.readOwned, parameters), PostgresQuery(.readOwnedTransactions, parameters),

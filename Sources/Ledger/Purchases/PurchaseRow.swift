@@ -4,7 +4,7 @@ import Postgres
 
 /// A row of `purchases`: the fold of a purchase's evidence, with its deciding transaction, and its owner.
 struct PurchaseRow: ReadableRecord, FactsRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   /// The deciding transaction.
   var facts = TransactionFacts.blank
   /// Its purchase and environment are those of ``facts``.
@@ -29,7 +29,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
   static let table = Table<PurchaseRow>(
     "purchases", key: ["publisher_id", "environment", "original_transaction_id"]
   ) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.facts(ofPurchase: true)
     columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
     // A purchase has an owner, a renewal info or a status if all columns of it have values.
@@ -201,7 +201,7 @@ extension PurchaseKey {
   /// Reads the columns of the key.
   init(_ row: PostgresRow) throws {
     self.init(
-      publisherId: try row.int64("publisher_id") ?? 0, environment: try row.id("environment") ?? "",
+      publisherId: try row.id("publisher_id") ?? 0, environment: try row.id("environment") ?? "",
       originalTransactionId: try row.id("original_transaction_id") ?? "")
   }
 }

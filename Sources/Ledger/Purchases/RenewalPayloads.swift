@@ -21,7 +21,7 @@ public enum RenewalPayloads {
     guard !keys.isEmpty else { return [:] }
     let query = PostgresQuery(
       .readNewestRenewals,
-      [.int64s(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId))])
+      [.ids(keys.map(\.publisherId)), .ids(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId))])
     var found: [PurchaseKey: [UInt8]] = [:]
     for row in try await postgres.limited(to: time, [query])[0] {
       guard let place = try row.int64("place"), keys.indices.contains(Int(place) - 1) else { continue }

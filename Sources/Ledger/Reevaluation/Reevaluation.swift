@@ -54,7 +54,7 @@ public final class Reevaluation {
       case .nothing: continue
       case .begin:
         _ = try await postgres.run(
-          PostgresQuery(.beginEvaluation, [.int64(publisher.id), .bytes(own), .bytes(rules?.sha256)]))
+          PostgresQuery(.beginEvaluation, [.id(publisher.id), .bytes(own), .bytes(rules?.sha256)]))
       case .proceed: break
       }
       do {
@@ -74,10 +74,10 @@ public final class Reevaluation {
     let isOpen: Bool
   }
 
-  private func keptRules(_ publishers: ArraySlice<Publisher>) async throws -> [Int64: KeptRules] {
-    let rows = try await postgres.run(PostgresQuery(.readRules, [.int64s(publishers.map(\.id))]))
+  private func keptRules(_ publishers: ArraySlice<Publisher>) async throws -> [PublisherId: KeptRules] {
+    let rows = try await postgres.run(PostgresQuery(.readRules, [.ids(publishers.map(\.id))]))
     return try rows.reduce(into: [:]) { kept, row in
-      guard let publisher = try row.int64("publisher_id"), let hash = try row.bytes("rules_sha256") else { return }
+      guard let publisher = try row.id("publisher_id"), let hash = try row.bytes("rules_sha256") else { return }
       kept[publisher] = KeptRules(sha256: hash, isOpen: try row.bool("is_open") ?? false)
     }
   }
@@ -88,17 +88,17 @@ public final class Reevaluation {
   private func evaluateBatch(of publisher: Publisher, _ rules: [UInt8]) async throws -> [Event]? {
     let id = publisher.id
     return try await postgres.repeatingConflicts { [now] transaction -> [Event]? in
-      let place = try await transaction.query(PostgresQuery(.lockRules, [.int64(id), .bytes(rules)]))
+      let place = try await transaction.query(PostgresQuery(.lockRules, [.id(id), .bytes(rules)]))
       guard let through = try place.first?.text("evaluated_through") else { return nil }
       let customers: [CustomerId] = try await transaction.query(
-        PostgresQuery(.nextOwners, [.int64(id), .text(through)])
+        PostgresQuery(.nextOwners, [.id(id), .text(through)])
       )
       .compactMap { try $0.id("customer_id") }
       guard let last = customers.last else {
-        _ = try await transaction.query(PostgresQuery(.noteProgress, [.int64(id), .text(nil)]))
+        _ = try await transaction.query(PostgresQuery(.noteProgress, [.id(id), .text(nil)]))
         return nil
       }
-      let parameters: [PostgresParameter] = [.int64(id), .ids(customers)]
+      let parameters: [PostgresParameter] = [.id(id), .ids(customers)]
       let rows = try await transaction.query([
         PostgresQuery(.lockOwnedByOwners, parameters), PostgresQuery(.lockOwners, parameters),
         PostgresQuery(.readOwnedByOwners, parameters), PostgresQuery(.readGrantsOfOwners, parameters),
@@ -113,7 +113,7 @@ public final class Reevaluation {
       let writing = CommitWriting(state, audience: publisher.audience)
       let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(
-        writing.queries + [timers, PostgresQuery(.noteProgress, [.int64(id), .id(last)])])
+        writing.queries + [timers, PostgresQuery(.noteProgress, [.id(id), .id(last)])])
       return state.changes.events
     }
   }

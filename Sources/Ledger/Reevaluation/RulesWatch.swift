@@ -1,3 +1,5 @@
+import Domain
+
 /// Decides when changed rules of a publisher count.
 ///
 /// When a publisher's file changes, the workers of a fleet read it at different moments. Until all have, some of them
@@ -8,9 +10,9 @@ struct RulesWatch {
     let own: [UInt8]
     let kept: [UInt8]
   }
-  private var last: [Int64: Difference] = [:]
+  private var last: [PublisherId: Difference] = [:]
   /// The rules that this worker had at its last look.
-  private var before: [Int64: [UInt8]] = [:]
+  private var before: [PublisherId: [UInt8]] = [:]
 
   /// What a worker does about a publisher.
   enum Step: Equatable {
@@ -27,7 +29,7 @@ struct RulesWatch {
   ///   - own: the hash of the rules that this worker has read.
   ///   - kept: the hash in the ledger; `nil` for a publisher that is new to it.
   ///   - isOpen: whether an evaluation with the kept rules is not finished.
-  mutating func look(_ publisher: Int64, own: [UInt8], kept: [UInt8]?, isOpen: Bool) -> Step {
+  mutating func look(_ publisher: PublisherId, own: [UInt8], kept: [UInt8]?, isOpen: Bool) -> Step {
     let hasChanged = before.updateValue(own, forKey: publisher).map { $0 != own } ?? false
     guard let kept else { return .begin }
     guard own != kept else {

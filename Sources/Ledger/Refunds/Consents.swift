@@ -21,7 +21,7 @@ public struct Consents {
   public func put(
     _ consent: Consent, of customer: CustomerKey, isRequired: Bool
   ) async throws -> (present: Consent?, isKnown: Bool) {
-    let key: [PostgresParameter] = [.int64(customer.publisherId), .id(customer.id)]
+    let key: [PostgresParameter] = [.id(customer.publisherId), .id(customer.id)]
     return try await postgres.repeatingConflicts { transaction in
       let row = try await transaction.query(PostgresQuery(.lockConsenting, key)).first
       let isRegistered = try row?.bool("is_registered") ?? false
@@ -47,7 +47,7 @@ public struct Consents {
   /// Reads the present decision; `nil` if there is none.
   public func present(of customer: CustomerKey) async throws -> Consent? {
     try Self.consent(
-      await postgres.run(PostgresQuery(.readConsent, [.int64(customer.publisherId), .id(customer.id)])))
+      await postgres.run(PostgresQuery(.readConsent, [.id(customer.publisherId), .id(customer.id)])))
   }
 
   private static func consent(_ rows: PostgresRows) throws -> Consent? {

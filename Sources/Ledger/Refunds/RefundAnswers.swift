@@ -26,9 +26,9 @@ public struct RefundAnswers {
   }
 
   /// Reads a request; `nil` if the publisher has none of the id.
-  public func request(_ publisherId: Int64, _ id: RefundRequestId) async throws -> RefundRequest? {
+  public func request(_ publisherId: PublisherId, _ id: RefundRequestId) async throws -> RefundRequest? {
     try RefundRequestRow.table.records(
-      await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .id(id)]))
+      await postgres.run(PostgresQuery(.readRequest, [.id(publisherId), .id(id)]))
     ).first
   }
 
@@ -38,10 +38,10 @@ public struct RefundAnswers {
   ///   - state: of the requests; `nil` for pending ones.
   ///   - place: where the page before it ended; `nil` for the first page.
   public func requests(
-    of publisherId: Int64, in state: RefundRequest.State? = nil, after place: Place? = nil, limit: Int
+    of publisherId: PublisherId, in state: RefundRequest.State? = nil, after place: Place? = nil, limit: Int
   ) async throws -> [RefundRequest] {
     let page: [PostgresParameter] = [
-      .int64(publisherId), .time(place?.deadline ?? .min), .id(place?.id ?? ""), .int64(Int64(limit)),
+      .id(publisherId), .time(place?.deadline ?? .min), .id(place?.id ?? ""), .int64(Int64(limit)),
     ]
     return try RefundRequestRow.table.records(
       await postgres.run(
@@ -56,11 +56,11 @@ public struct RefundAnswers {
   /// - Returns: the request as it is now; `nil` if the publisher has none of the id.
   /// - Throws: what `check` throws, or ``RefundRequest/Refusal``, and then nothing has changed.
   public func fulfil(
-    _ wish: RefundRequest.Wish, of publisherId: Int64, _ id: RefundRequestId, now: Int64,
+    _ wish: RefundRequest.Wish, of publisherId: PublisherId, _ id: RefundRequestId, now: Int64,
     check: @LoopActor (RefundRequest) throws -> Void
   ) async throws -> RefundRequest? {
     try await postgres.repeatingConflicts { transaction -> RefundRequest? in
-      let rows = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .id(id)]))
+      let rows = try await transaction.query(PostgresQuery(.lockRequest, [.id(publisherId), .id(id)]))
       guard var request = try RefundRequestRow.table.records(rows).first else { return nil }
       try check(request)
       guard try request.fulfil(wish, now: now) else { return request }

@@ -30,7 +30,7 @@ struct RefundReading {
       PostgresQuery(
         .lockRefundRequests,
         [
-          .int64s(names.map(\.publisherId)), .ids(names.map(\.environment)), .ids(names.map(\.transactionId)),
+          .ids(names.map(\.publisherId)), .ids(names.map(\.environment)), .ids(names.map(\.transactionId)),
         ]), concerned,
     ]
   }
@@ -39,7 +39,7 @@ struct RefundReading {
   func read(_ requests: PostgresRows, _ consents: PostgresRows, into state: inout CommitState) throws {
     for request in try RefundRequestRow.table.records(requests) { state.refundRequests[request.name] = request }
     for row in consents {
-      guard let publisher = try row.int64("publisher_id"), let id: CustomerId = try row.id("customer_id") else {
+      guard let publisher = try row.id("publisher_id"), let id: CustomerId = try row.id("customer_id") else {
         continue
       }
       state.consents[CustomerKey(publisherId: publisher, id: id)] = try RefundRequestRow.consent(row)

@@ -4,7 +4,7 @@ import Postgres
 /// The rows of `refund_requests` and `consents`.
 enum RefundRequestRow {
   static let table = Table<RefundRequest>("refund_requests", key: ["publisher_id", "id"]) { columns in
-    columns.required("publisher_id", .bigint, { $0.purchase.publisherId }, { $0.purchase.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.purchase.publisherId }, { $0.purchase.publisherId = $1 })
     columns.required(
       "id", .id(of: RefundRequestId.self), { $0.id }, { $0.id = $1 }, export: "refundRequestId")
     columns.required(

@@ -65,7 +65,7 @@ public struct RefundRequests {
     let told = try await postgres.repeatingConflicts { transaction -> Event? in
       // An erasure that waits for this lock finds the event. Another one has taken the customer from the request.
       let rows = try await transaction.query([
-        PostgresQuery(.lockAsking, [.int64(request.purchase.publisherId), .id(request.customerId)]),
+        PostgresQuery(.lockAsking, [.id(request.purchase.publisherId), .id(request.customerId)]),
         Self.writing(request, revision),
       ])
       guard let row = rows[1].first else { return nil }
@@ -84,9 +84,10 @@ public struct RefundRequests {
 
   /// How many requests have no answer yet, at most a limit, and the nearest deadline of them, in milliseconds since
   /// 1970.
-  public func backlog(of publisherIds: [Int64], atMost limit: Int) async throws -> (count: Int, deadline: Int64?) {
+  public func backlog(of publisherIds: [PublisherId], atMost limit: Int) async throws -> (count: Int, deadline: Int64?)
+  {
     let row = try await postgres.run(
-      PostgresQuery(.backlog, [.int64s(publisherIds), .int64(Int64(limit))])
+      PostgresQuery(.backlog, [.ids(publisherIds), .int64(Int64(limit))])
     ).first
     return (Int(try row?.int64("count") ?? 0), try row?.time("deadline"))
   }

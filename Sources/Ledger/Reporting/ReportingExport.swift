@@ -1,3 +1,4 @@
+public import Domain
 public import EventLoop
 public import Postgres
 
@@ -23,7 +24,7 @@ public struct ReportingExport {
   /// - Returns: how many rows there were.
   /// - Throws: `PostgresError`, or the error of `write`.
   public func read(
-    _ view: ReportingView, publisher: Int64?, to write: @LoopActor ([UInt8]) async throws -> Void
+    _ view: ReportingView, publisher: PublisherId?, to write: @LoopActor ([UInt8]) async throws -> Void
   ) async throws -> Int64 {
     try await postgres.transaction { transaction in
       _ = try await transaction.query(PostgresQuery(.oneMoment))
@@ -56,7 +57,7 @@ public struct ReportingExport {
     var form: String { "CASE WHEN \(name) IS NULL THEN 'n' ELSE '\(type == "text" ? "t" : "v")' END" }
   }
 
-  private static func open(_ view: ReportingView, _ columns: [Column], _ publisher: Int64?) -> PostgresQuery {
+  private static func open(_ view: ReportingView, _ columns: [Column], _ publisher: PublisherId?) -> PostgresQuery {
     let texts = columns.map { "coalesce(\($0.text), '')" }.joined(separator: ", ")
     let forms = columns.map(\.form).joined(separator: " || ")
     // A publisher's number has no form that SQL could take for anything else.

@@ -14,7 +14,7 @@ struct SandboxOverrideRow: ReadableRecord {
     "sandbox_access", key: ["publisher_id", "customer_id"]
   ) { columns in
     columns.required(
-      "publisher_id", .bigint, { $0.override.customer.publisherId },
+      "publisher_id", .publisher, { $0.override.customer.publisherId },
       { $0.override.customer = CustomerKey(publisherId: $1, id: $0.override.customer.id) })
     columns.required(
       "customer_id", .id(of: CustomerId.self), { $0.override.customer.id },

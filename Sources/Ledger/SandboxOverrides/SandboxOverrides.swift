@@ -116,7 +116,7 @@ public struct SandboxOverrides {
   ) async throws {
     let rows = try await transaction.query([
       PostgresQuery(.lockOverrides, [.int64(AdvisoryLock.key("sandbox access of \(customer.publisherId)"))]),
-      PostgresQuery(.countOverrides, [.int64(customer.publisherId), .id(customer.id)]),
+      PostgresQuery(.countOverrides, [.id(customer.publisherId), .id(customer.id)]),
     ])
     guard try rows[1].first?.int64("count") ?? 0 < Int64(limits.customers) else {
       throw SandboxOverrideRefusal.tooMany
@@ -185,7 +185,7 @@ public struct SandboxOverrides {
   /// Reads a customer's last override, also one that is over; `nil` if there was none.
   public func last(of customer: CustomerKey) async throws -> SandboxOverride? {
     let rows = try await postgres.run(
-      PostgresQuery(.readOverride, [.int64(customer.publisherId), .id(customer.id)]))
+      PostgresQuery(.readOverride, [.id(customer.publisherId), .id(customer.id)]))
     return try SandboxOverrideRow.table.records(rows).first?.override
   }
 

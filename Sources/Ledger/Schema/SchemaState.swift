@@ -13,9 +13,9 @@ public enum SchemaState: Sendable, Equatable {
   ///
   /// A step with a known number and another name comes from a build of other people. Nobody knows what it did.
   public static func judge(applied: [AppliedStep], known: [SchemaStep]) -> SchemaState {
-    let names = Dictionary(known.map { ($0.number, $0.name.exact) }) { first, _ in first }
+    let names = Dictionary(known.map { ($0.number, ExactText($0.name)) }) { first, _ in first }
     let stranger = applied.sorted { $0.number < $1.number }.first { step in
-      names[step.number].map { $0 != step.name.exact } ?? step.isBreaking
+      names[step.number].map { $0 != ExactText(step.name) } ?? step.isBreaking
     }
     if let stranger { return .incompatible(stranger) }
     let numbers = Set(applied.map(\.number))

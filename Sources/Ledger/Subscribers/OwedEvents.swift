@@ -38,7 +38,7 @@ public struct OwedEvents {
       let subscriber: ExactText
     }
 
-    fileprivate var key: Key { Key(eventId: eventId, subscriber: subscriber.exact) }
+    fileprivate var key: Key { Key(eventId: eventId, subscriber: ExactText(subscriber)) }
   }
 
   /// An event that is tried again.
@@ -184,9 +184,9 @@ public struct OwedEvents {
     /// The event's id.
     public let eventId: EventId
     /// The publisher whose event it is.
-    public let publisherId: Int64
+    public let publisherId: PublisherId
     /// The event's topic.
-    public let topic: String
+    public let topic: EventTopic
     /// How often it was tried so far.
     public let tries: Int64
     /// Since when the subscriber misses it, in milliseconds since 1970.
@@ -201,8 +201,8 @@ public struct OwedEvents {
   public func list(_ subscriber: String, limit: Int) async throws -> [Listed] {
     try await postgres.run(PostgresQuery(.list, [.text(subscriber), .int64(Int64(limit))])).map { row in
       Listed(
-        eventId: try row.id("event_id") ?? EventId(""), publisherId: try row.int64("publisher_id") ?? 0,
-        topic: try row.text("topic") ?? "", tries: try row.int64("tries") ?? 0,
+        eventId: try row.id("event_id") ?? EventId(""), publisherId: try row.id("publisher_id") ?? 0,
+        topic: try row.id("topic") ?? "", tries: try row.int64("tries") ?? 0,
         owedSince: try row.time("owed_since") ?? 0, cause: try row.text("cause") ?? "")
     }
   }

@@ -1,3 +1,4 @@
+public import Domain
 public import EventLoop
 public import Postgres
 
@@ -10,7 +11,7 @@ public struct ImportLock {
   /// Creates the lock of a publisher.
   ///
   /// - Parameter postgres: a client with one connection.
-  public init(_ postgres: PostgresClient, publisher: Int64) {
+  public init(_ postgres: PostgresClient, publisher: PublisherId) {
     self.postgres = postgres
     key = AdvisoryLock.key("import \(publisher)")
   }

@@ -19,17 +19,17 @@ public struct SynchronizationReader {
   /// Reads a publisher's synchronizations with an id: one at most, unless a client has used the id twice.
   ///
   /// A finalized one comes first. The customer of an erased one is a stand-in.
-  public func synchronizations(_ publisher: Int64, _ id: SynchronizationId) async throws -> [Synchronization] {
-    let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.int64(publisher), .id(id)]))
+  public func synchronizations(_ publisher: PublisherId, _ id: SynchronizationId) async throws -> [Synchronization] {
+    let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.id(publisher), .id(id)]))
     let all = try KeptSynchronization.all(rows).map(\.synchronization)
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
   }
 
   /// Reads the results of those of some synchronizations that are finalized, by their ids.
   public func results(
-    _ publisher: Int64, _ ids: [SynchronizationId]
+    _ publisher: PublisherId, _ ids: [SynchronizationId]
   ) async throws -> [SynchronizationId: SynchronizationResult] {
-    let rows = try await postgres.run(PostgresQuery(.readResults, [.int64(publisher), .ids(ids)]))
+    let rows = try await postgres.run(PostgresQuery(.readResults, [.id(publisher), .ids(ids)]))
     let found = try KeptSynchronization.all(rows).map(\.synchronization)
     return Dictionary(found.compactMap { one in one.result.map { (one.id, $0) } }) { one, _ in one }
   }

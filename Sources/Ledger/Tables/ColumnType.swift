@@ -80,24 +80,12 @@ enum ColumnTypes {
     static func array(_ values: [[UInt8]?]) -> PostgresParameter { .bytes(values) }
     static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> [UInt8]? { try row.bytes(column) }
   }
-
-  /// Only for statements that write one row: the server would take an array of arrays apart.
-  struct Texts: ColumnType {
-    static let sql = "text[]"
-    static let form = RowDocument.Form.text
-    static func one(_ value: [String]?) -> PostgresParameter { .texts(value ?? []) }
-    static func array(_ values: [[String]?]) -> PostgresParameter {
-      preconditionFailure("rows with a text[] are written one by one")
-    }
-    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> [String]? { try row.texts(column) }
-  }
 }
 
 extension ColumnType where Self == ColumnTypes.BigInt { static var bigint: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Integer { static var integer: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Boolean { static var boolean: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Text { static var text: Self { Self() } }
-extension ColumnType where Self == ColumnTypes.Texts { static var texts: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Time { static var timestamptz: Self { Self() } }
 extension ColumnType where Self == ColumnTypes.Bytes { static var bytea: Self { Self() } }
 extension ColumnType {

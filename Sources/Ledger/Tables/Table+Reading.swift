@@ -68,7 +68,7 @@ extension Table where Record: ReadableRecord {
     )
     var found: [CustomerKey: [PostgresRow]] = [:]
     for row in rows {
-      guard let publisherId = try row.int64(publisher), let customer: CustomerId = try row.id(id) else { continue }
+      guard let publisherId = try row.id(publisher), let customer: CustomerId = try row.id(id) else { continue }
       found[CustomerKey(publisherId: publisherId, id: customer), default: []].append(row)
     }
     return found.mapValues { rows in Result { try rows.map { try reader.record($0) } } }

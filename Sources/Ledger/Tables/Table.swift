@@ -4,7 +4,7 @@ import Postgres
 /// an export and an erasure do with the table, follow from it.
 ///
 ///     static let table = Table<TransactionRow>("transactions", key: ["publisher_id", "transaction_id"]) { columns in
-///       columns.required("publisher_id", .bigint, { $0.key.publisherId }, { $0.key.publisherId = $1 })
+///       columns.required("publisher_id", .publisher, { $0.key.publisherId }, { $0.key.publisherId = $1 })
 ///       columns.optional("currency", .text, { $0.facts.currency }, { $0.facts.currency = $1 }, export: "currency")
 ///     }
 ///

@@ -1,15 +1,16 @@
+public import Domain
 import Postgres
 
 /// A publisher, with how many of its due rows may be taken now: timers, ends of grants, or requests for refunds.
 public struct PublisherShare: Sendable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let most: Int
 
   /// Creates a share.
-  public init(publisherId: Int64, most: Int) { (self.publisherId, self.most) = (publisherId, most) }
+  public init(publisherId: PublisherId, most: Int) { (self.publisherId, self.most) = (publisherId, most) }
 }
 
 extension [PublisherShare] {
   /// The first two parameters of a statement that takes due rows: the publishers, and the most of each.
-  var parameters: [PostgresParameter] { [.int64s(map(\.publisherId)), .int64s(map { Int64($0.most) })] }
+  var parameters: [PostgresParameter] { [.ids(map(\.publisherId)), .int64s(map { Int64($0.most) })] }
 }

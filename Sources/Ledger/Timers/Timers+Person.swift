@@ -59,7 +59,7 @@ extension Timers {
   }
 
   private nonisolated func parameters(_ key: PurchaseKey) -> [PostgresParameter] {
-    [.int64(key.publisherId), .id(key.environment), .id(key.originalTransactionId)]
+    [.id(key.publisherId), .id(key.environment), .id(key.originalTransactionId)]
   }
 }
 

@@ -74,13 +74,13 @@ public struct Timers {
   /// - Returns: whether the publisher has any of the purchases.
   /// - Throws: `PostgresError`.
   public func hint(
-    _ publisherId: Int64, _ originalTransactionIds: [OriginalTransactionId], in environments: [Environment]
+    _ publisherId: PublisherId, _ originalTransactionIds: [OriginalTransactionId], in environments: [Environment]
   ) async throws -> Bool {
     let rows = try await postgres.run(
       PostgresQuery(
         .hint,
         [
-          .int64(publisherId), .ids(environments), .ids(originalTransactionIds),
+          .id(publisherId), .ids(environments), .ids(originalTransactionIds),
           .int64(Int64(Self.pauseOfHints / .milliseconds(1))),
         ]))
     return !rows.isEmpty
@@ -91,7 +91,7 @@ public struct Timers {
   /// - Throws: `PostgresError`.
   public func oldestDue(of apps: [AppKey]) async throws -> Int64? {
     let rows = try await postgres.run(
-      PostgresQuery(.oldestDue, [.int64s(apps.map(\.publisherId)), .ids(apps.map(\.bundleId))]))
+      PostgresQuery(.oldestDue, [.ids(apps.map(\.publisherId)), .ids(apps.map(\.bundleId))]))
     return try rows.first?.time("oldest")
   }
 }

@@ -4,8 +4,8 @@ import Postgres
 /// A row of `attempts`.
 struct AttemptRow: ReadableRecord {
   var id: Int64 = 0
-  var publisherId: Int64 = 0
-  var round = ""
+  var publisherId: PublisherId = 0
+  var round = DeliveryRound.first
   /// A result of a newer notifier is unknown here.
   var result = ""
   /// Without its result.
@@ -18,14 +18,14 @@ struct AttemptRow: ReadableRecord {
   static let table = Table<AttemptRow>("attempts", key: ["at", "id"]) { columns in
     columns.read("at", .timestamptz, export: "time") { $0.attempt.time = $1 }
     columns.read("id", .bigint) { $0.id = $1 }
-    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.written("publisher_id", .publisher) { $0.publisherId }
     columns.required(
       "endpoint_id", .id(of: EndpointId.self), { $0.attempt.endpointId }, { $0.attempt.endpointId = $1 },
       export: "endpointId")
     columns.required(
       "event_id", .id(of: EventId.self), { $0.attempt.eventId }, { $0.attempt.eventId = $1 }, export: "eventId")
-    columns.written("round", .text) { $0.round }
-    columns.required("topic", .text, { $0.attempt.topic }, { $0.attempt.topic = $1 })
+    columns.written("round", .id(of: DeliveryRound.self)) { $0.round }
+    columns.required("topic", .id(of: EventTopic.self), { $0.attempt.topic }, { $0.attempt.topic = $1 })
     columns.optional("version", .bigint, { $0.attempt.version }, { $0.attempt.version = $1 })
     columns.required(
       "number", .integer, { Int32(clamping: $0.attempt.number) }, { $0.attempt.number = Int($1) })
@@ -57,7 +57,7 @@ extension AttemptRow {
     (publisherId, round, result) = (change.publisherId, change.round, attempt.result.rawValue)
     self.attempt = attempt
     (self.attempt.endpointId, self.attempt.eventId) = (change.endpointId, change.eventId)
-    self.attempt.topic = attempt.topic.withoutNUL
+    self.attempt.topic = EventTopic(attempt.topic.text.withoutNUL)
     self.attempt.error = attempt.error?.withoutNUL
     self.attempt.answer = attempt.answer?.withoutNUL
   }

@@ -18,7 +18,7 @@ extension AuditEntry {
   ///
   /// - Parameter person: who did it at the console; `nil` if it was not there.
   static func endpoint(
-    _ action: EndpointAction, _ id: EndpointId, of publisher: Int64, by person: String? = nil,
+    _ action: EndpointAction, _ id: EndpointId, of publisher: PublisherId, by person: String? = nil,
     _ detail: (inout JSONWriter) -> Void = { _ in }
   ) -> AuditEntry {
     AuditEntry(
@@ -27,16 +27,16 @@ extension AuditEntry {
   }
 
   /// A new endpoint. Its URL stays out: some receivers have a secret in it.
-  static func created(_ endpoint: WebhookEndpoint, of publisher: Int64) -> AuditEntry {
+  static func created(_ endpoint: WebhookEndpoint, of publisher: PublisherId) -> AuditEntry {
     .endpoint(.created, endpoint.id, of: publisher) { detail in
       detail.member("source", endpoint.source.rawValue)
-      detail.member("topics", endpoint.topics.joined(separator: " "))
+      detail.member("topics", endpoint.topics.map(\.text).joined(separator: " "))
     }
   }
 
   /// A changed endpoint, with the names of the members that have another value now.
   static func changed(
-    _ id: EndpointId, _ members: [String], of publisher: Int64, by person: String? = nil
+    _ id: EndpointId, _ members: [String], of publisher: PublisherId, by person: String? = nil
   ) -> AuditEntry {
     .endpoint(.changed, id, of: publisher, by: person) { $0.member("members", members.joined(separator: " ")) }
   }

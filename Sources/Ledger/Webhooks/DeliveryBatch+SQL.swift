@@ -23,22 +23,22 @@ extension DeliveryBatch {
       [.ids(delivered.map(\.event)), .ids(delivered.map(\.endpoint))])
     add(.deleteEnded, !ended.isEmpty, Self.keys(ended))
     add(
-      .recover, !healthy.isEmpty, [.int64s(healthy.map(\.publisher)), .ids(healthy.map(\.id))])
+      .recover, !healthy.isEmpty, [.ids(healthy.map(\.publisher)), .ids(healthy.map(\.id))])
     add(isRepeated ? .insertAttemptsAgain : .insertAttempts, !log.isEmpty, Self.columns(log))
     add(
       .fail, !failing.isEmpty,
       [
-        .int64s(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id)), .times(failing.map(\.since)),
+        .ids(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id)), .times(failing.map(\.since)),
         .bools(failing.map(\.isConfigured)),
       ])
     add(
       .readFailing, !failing.isEmpty,
-      [.int64s(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id))])
+      [.ids(failing.map(\.endpoint.publisher)), .ids(failing.map(\.endpoint.id))])
     return queries
   }
 
   private static func keys(_ keys: [Key]) -> [PostgresParameter] {
-    [.ids(keys.map(\.event)), .ids(keys.map(\.endpoint)), .texts(keys.map(\.round.text))]
+    [.ids(keys.map(\.event)), .ids(keys.map(\.endpoint)), .ids(keys.map(\.round))]
   }
 
   private static func times(_ next: [Next]) -> [PostgresParameter] {
@@ -48,14 +48,14 @@ extension DeliveryBatch {
   private static func columns(_ seen: [Seen]) -> [PostgresParameter] {
     let known = seen.flatMap { look in look.endpoints.sorted().map { (event: look.event, endpoint: $0) } }
     return [
-      .ids(seen.map(\.event)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.withoutNUL)),
+      .ids(seen.map(\.event)), .ids(seen.map(\.publisher)), .texts(seen.map(\.topic.text.withoutNUL)),
       .int64s(seen.map(\.revision)), .ids(known.map(\.event)), .ids(known.map(\.endpoint)),
     ]
   }
 
   private static func columns(_ rows: [Step]) -> [PostgresParameter] {
     [
-      .ids(rows.map(\.key.event)), .ids(rows.map(\.key.endpoint)), .int64s(rows.map(\.next.publisher)),
+      .ids(rows.map(\.key.event)), .ids(rows.map(\.key.endpoint)), .ids(rows.map(\.next.publisher)),
     ] + times(rows.map(\.next))
   }
 

@@ -1,5 +1,4 @@
 import Domain
-import Formats
 
 /// Several changes of deliveries as the rows that one commit writes, decided from values alone.
 ///
@@ -9,7 +8,7 @@ struct DeliveryBatch {
   struct Key: Hashable, Comparable {
     let event: EventId
     let endpoint: EndpointId
-    let round: ExactText
+    let round: DeliveryRound
 
     static func < (one: Self, other: Self) -> Bool {
       (one.event, one.endpoint, one.round) < (other.event, other.endpoint, other.round)
@@ -18,7 +17,7 @@ struct DeliveryBatch {
 
   /// Names an endpoint.
   struct Endpoint: Hashable, Comparable {
-    let publisher: Int64
+    let publisher: PublisherId
     let id: EndpointId
 
     static func < (one: Self, other: Self) -> Bool { (one.publisher, one.id) < (other.publisher, other.id) }
@@ -26,7 +25,7 @@ struct DeliveryBatch {
 
   /// The next attempt of a delivery.
   struct Next: Equatable {
-    var publisher: Int64
+    var publisher: PublisherId
     var attempt: Int
     /// `nil` is at once.
     var dueAt: Int64?
@@ -56,8 +55,8 @@ struct DeliveryBatch {
   /// A look at an event's endpoints, of one notifier or of several.
   struct Seen: Equatable {
     let event: EventId
-    let publisher: Int64
-    let topic: String
+    let publisher: PublisherId
+    let topic: EventTopic
     /// The environment of the event's purchase.
     let environment: WebhookEnvironment?
     /// The newest revision that one of them knew; `nil` if none is known.
@@ -92,7 +91,7 @@ struct DeliveryBatch {
     var log: [(change: DeliveryChange, attempt: DeliveryAttempt)] = []
     var health: [Endpoint: (recovers: Bool, since: Int64?, isConfigured: Bool)] = [:]
     for change in changes {
-      let key = Key(event: change.eventId, endpoint: change.endpointId, round: change.round.exact)
+      let key = Key(event: change.eventId, endpoint: change.endpointId, round: change.round)
       switch change.kind {
       case .seen: break
       case .dropped: ended.insert(key)
@@ -108,7 +107,7 @@ struct DeliveryBatch {
         var state = health[endpoint] ?? (false, nil, isConfigured)
         switch attempt.result {
         case .delivered:
-          delivered.insert(Key(event: key.event, endpoint: key.endpoint, round: ""))
+          delivered.insert(Key(event: key.event, endpoint: key.endpoint, round: .first))
           (state.recovers, state.since) = (true, nil)
         case .failed:
           let following = Next(publisher: change.publisherId, attempt: attempt.number + 1, dueAt: attempt.nextAt)
@@ -159,7 +158,7 @@ struct DeliveryBatch {
       known.endpoints.formUnion(look.endpoints)
       seen[event] = known
       for endpoint in look.endpoints {
-        let key = Key(event: event, endpoint: endpoint, round: "")
+        let key = Key(event: event, endpoint: endpoint, round: .first)
         guard !isOver(key) else { continue }
         opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
       }

@@ -69,10 +69,11 @@ extension DeliveryLedger {
   ///   - cursor: ``AttemptPage/next`` of the page before; `nil` for the newest. ``isCursor(_:)`` must accept it.
   ///   - result: returns only attempts with this result.
   public func attempts(
-    publisher: Int64, endpoint: EndpointId, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
+    publisher: PublisherId, endpoint: EndpointId, limit: Int, cursor: String? = nil,
+    result: DeliveryAttempt.Result? = nil
   ) async throws -> AttemptPage {
     let start = Self.start(cursor)
-    let place: [PostgresParameter] = [.int64(publisher), .id(endpoint), .time(start.at), .int64(start.id)]
+    let place: [PostgresParameter] = [.id(publisher), .id(endpoint), .time(start.at), .int64(start.id)]
     let found = PostgresQuery(
       .readEndpointLog, place + [.text(result?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
     guard result != nil else { return try Self.page(await postgres.run(found), limit) }
@@ -90,14 +91,14 @@ extension DeliveryLedger {
   ///
   /// - Parameters: as for an endpoint's log.
   public func attempts(
-    publisher: Int64, event: EventId, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
+    publisher: PublisherId, event: EventId, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
   ) async throws -> AttemptPage {
     let start = Self.start(cursor)
     let rows = try await postgres.run(
       PostgresQuery(
         .readEventLog,
         [
-          .int64(publisher), .id(event), .time(start.at), .int64(start.id), .text(result?.rawValue),
+          .id(publisher), .id(event), .time(start.at), .int64(start.id), .text(result?.rawValue),
           .int64(Int64(limit) + 1),
         ]))
     return try Self.page(rows, limit)

@@ -1,6 +1,5 @@
 public import Domain
 import EventLoop
-import Formats
 import JSON
 import Postgres
 
@@ -25,7 +24,7 @@ extension DeliveryLedger {
   public func test(_ event: Event, at endpoint: EndpointId) async throws -> Delivery {
     let delivery = try Delivery(event, endpointId: endpoint)
     _ = try await postgres.run([
-      Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint, by: nil),
+      Event.insert(sorted: [event]), begin([event.id], rounds: [.first], event.publisherId, endpoint, by: nil),
       AuditEntry.insert([
         .endpoint(.tested, endpoint, of: event.publisherId) { $0.member("eventId", event.id) }
       ]),
@@ -40,7 +39,7 @@ extension DeliveryLedger {
       let past = try await transaction.query(PostgresQuery(.hasAttempts, [.id(event.id), .id(endpoint), .text("")]))
       guard past.isEmpty else { return }
       let begun = try await transaction.query([
-        Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint, by: person),
+        Event.insert(sorted: [event]), begin([event.id], rounds: [.first], event.publisherId, endpoint, by: person),
       ])
       guard begun[1].affected > 0 else { return }
       let entry = AuditEntry.endpoint(.tested, endpoint, of: event.publisherId, by: person) {
@@ -54,7 +53,8 @@ extension DeliveryLedger {
   ///
   /// - Parameter round: a new name.
   /// - Returns: the delivery to publish; `nil` when the ledger does not keep the event, or not any more.
-  public func resend(publisher: Int64, event id: EventId, to endpoint: EndpointId, round: String) async throws
+  public func resend(publisher: PublisherId, event id: EventId, to endpoint: EndpointId, round: DeliveryRound)
+    async throws
     -> Delivery?
   {
     guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
@@ -73,12 +73,12 @@ extension DeliveryLedger {
   /// - Parameter round: a new name. A second request with the same one changes nothing.
   /// - Returns: whether the ledger keeps the event.
   public func resend(
-    publisher: Int64, event id: EventId, to endpoint: EndpointId, round: String, by person: String
+    publisher: PublisherId, event id: EventId, to endpoint: EndpointId, round: DeliveryRound, by person: String
   ) async throws -> Bool {
     guard let event = try Event.all(await postgres.run(Event.read([id]))).first, event.publisherId == publisher
     else { return false }
     try await postgres.transaction { transaction in
-      let past = try await transaction.query(PostgresQuery(.hasAttempts, [.id(id), .id(endpoint), .text(round)]))
+      let past = try await transaction.query(PostgresQuery(.hasAttempts, [.id(id), .id(endpoint), .id(round)]))
       guard past.isEmpty else { return }
       let begun = try await transaction.query(begin([id], rounds: [round], publisher, endpoint, by: person))
       guard begun.affected > 0 else { return }
@@ -94,10 +94,10 @@ extension DeliveryLedger {
   ///
   /// - Parameter since: only events given up at this time or later, in milliseconds since 1970.
   public func owed(
-    publisher: Int64, endpoint: EndpointId, since: Int64, limit: Int = 100_000
+    publisher: PublisherId, endpoint: EndpointId, since: Int64, limit: Int = 100_000
   ) async throws -> [Owed] {
     let rows = try await postgres.run(
-      PostgresQuery(.readOwed, [.int64(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
+      PostgresQuery(.readOwed, [.id(publisher), .id(endpoint), .time(since), .int64(Int64(limit))]))
     return try rows.map { Owed(eventId: try $0.id("event_id") ?? EventId(""), time: try $0.time("given_up_at") ?? 0) }
   }
 
@@ -109,7 +109,7 @@ extension DeliveryLedger {
   ///   - person: who asks at the console, if that is how. Then the next sweep of a notifier enqueues the deliveries.
   /// - Returns: the deliveries to publish.
   public func recover(
-    _ owed: [Owed], publisher: Int64, endpoint: EndpointId, isFirst: Bool, by person: String? = nil
+    _ owed: [Owed], publisher: PublisherId, endpoint: EndpointId, isFirst: Bool, by person: String? = nil
   ) async throws -> [Delivery] {
     guard !owed.isEmpty else { return [] }
     let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
@@ -121,7 +121,7 @@ extension DeliveryLedger {
       PostgresQuery(.endDelivered, [.ids(ids), .id(endpoint)]),
     ]
     if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher, by: person)])) }
-    queries.append(PostgresQuery(.readOpenRounds, [.ids(ids), .texts(rounds), .id(endpoint)]))
+    queries.append(PostgresQuery(.readOpenRounds, [.ids(ids), .ids(rounds), .id(endpoint)]))
     queries.append(Event.read(ids))
     let answers = try await postgres.run(queries)
     let open = Set(try answers[queries.count - 2].compactMap { row throws -> EventId? in try row.id("event_id") })
@@ -135,12 +135,12 @@ extension DeliveryLedger {
   /// Whoever asks over the API publishes the deliveries. Nobody publishes those of a person at the console, so their
   /// time is that of the longest overdue.
   private func begin(
-    _ events: [EventId], rounds: [String], _ publisher: Int64, _ endpoint: EndpointId, by person: String?
+    _ events: [EventId], rounds: [DeliveryRound], _ publisher: PublisherId, _ endpoint: EndpointId, by person: String?
   ) -> PostgresQuery {
-    let sorted = zip(events, rounds).sorted { ($0.0, $0.1.exact) < ($1.0, $1.1.exact) }
+    let sorted = zip(events, rounds).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
     return PostgresQuery(
       .beginRounds,
-      [.ids(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .id(endpoint), .bool(person != nil)])
+      [.ids(sorted.map(\.0)), .ids(sorted.map(\.1)), .id(publisher), .id(endpoint), .bool(person != nil)])
   }
 }
 

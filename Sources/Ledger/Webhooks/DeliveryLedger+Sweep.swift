@@ -59,7 +59,7 @@ extension DeliveryLedger {
     }
     guard try row.text("id") != nil, let event = try events?.record(row).event else { return nil }
     return try? Delivery(
-      event, endpointId: endpoint == .unknown ? nil : endpoint, round: try row.text("round") ?? "")
+      event, endpointId: endpoint == .unknown ? nil : endpoint, round: try row.id("round") ?? .first)
   }
 }
 

@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-import Formats
 public import Postgres
 
 /// What the ledger knows about deliveries: which are unfinished, their attempts, and the events for replays.
@@ -52,7 +51,7 @@ public final class DeliveryLedger {
     let rows = try await postgres.run([
       PostgresQuery(.readDeliveries, keys(some, Array(some.indices))),
       PostgresQuery(
-        .readStates, [.int64s(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
+        .readStates, [.ids(endpoints.map(\.publisher)), .ids(endpoints.map(\.id))]),
     ])
     for row in rows[0] {
       let index = Int(try row.int64("asked") ?? 0)
@@ -64,7 +63,7 @@ public final class DeliveryLedger {
     }
     var states: [DeliveryBatch.Endpoint: (isThere: Bool, isDisabled: Bool)] = [:]
     for row in rows[1] {
-      states[.init(publisher: try row.int64("publisher") ?? 0, id: try row.id("endpoint") ?? .unknown)] =
+      states[.init(publisher: try row.id("publisher") ?? 0, id: try row.id("endpoint") ?? .unknown)] =
         (try row.bool("is_there") ?? false, try row.bool("is_disabled") ?? false)
     }
     for (index, question) in some.enumerated() {
@@ -93,14 +92,14 @@ public final class DeliveryLedger {
     // In the order of their keys, so that two notifiers write rows in one order.
     let sorted = indices.map { index in
       let (delivery, endpoint) = (some[index].delivery, some[index].endpoint.id)
-      let key = DeliveryBatch.Key(event: delivery.eventId, endpoint: endpoint, round: delivery.round.exact)
+      let key = DeliveryBatch.Key(event: delivery.eventId, endpoint: endpoint, round: delivery.round)
       return (key: key, delivery: delivery)
     }.sorted { $0.key < $1.key }
     return PostgresQuery(
       .oweDeliveries,
       [
         .ids(sorted.map(\.key.event)), .ids(sorted.map(\.key.endpoint)),
-        .texts(sorted.map(\.key.round.text)), .int64s(sorted.map(\.delivery.publisherId)),
+        .texts(sorted.map(\.key.round.text)), .ids(sorted.map(\.delivery.publisherId)),
         .int32s(sorted.map { Int32(clamping: $0.delivery.attempt) }),
       ])
   }
@@ -109,7 +108,7 @@ public final class DeliveryLedger {
     let deliveries = indices.map { some[$0].delivery }
     return [
       .int32s(indices.map { Int32($0) }), .ids(deliveries.map(\.eventId)),
-      .ids(indices.map { some[$0].endpoint.id }), .texts(deliveries.map(\.round)),
+      .ids(indices.map { some[$0].endpoint.id }), .ids(deliveries.map(\.round)),
       .int32s(deliveries.map { Int32(clamping: $0.attempt) }),
     ]
   }

@@ -126,7 +126,7 @@ public final class DeliveryRecorder {
       var failing: [DeliveryBatch.Endpoint: Int64] = [:]
       if !batch.failing.isEmpty, let last = rows.last {
         for row in last {
-          let (publisher, id) = (try row.int64("publisher_id") ?? 0, try row.id("endpoint_id") ?? EndpointId.unknown)
+          let (publisher, id) = (try row.id("publisher_id") ?? 0, try row.id("endpoint_id") ?? EndpointId.unknown)
           failing[.init(publisher: publisher, id: id)] = try row.time("failing_since")
         }
       }

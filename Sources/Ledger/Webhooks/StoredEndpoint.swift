@@ -49,7 +49,7 @@ struct StoredEndpoint: Equatable {
   /// The parameters of `insertEndpoint` and `updateEndpoint`.
   ///
   /// - Throws: ``UnreadableSecrets``: what nobody can read cannot be written again; `CryptoError`.
-  func parameters(_ publisher: Int64, _ keys: SealingKeys) throws -> [PostgresParameter] {
+  func parameters(_ publisher: PublisherId, _ keys: SealingKeys) throws -> [PostgresParameter] {
     if let defect = endpoint.secretsDefect {
       throw UnreadableSecrets(publisherId: publisher, endpointId: endpoint.id, defect: defect)
     }
@@ -68,9 +68,9 @@ struct StoredEndpoint: Equatable {
   static func differences(_ old: WebhookEndpoint, _ new: WebhookEndpoint) -> [String] {
     var names: [String] = []
     func compare(_ name: String, _ isEqual: Bool) { if !isEqual { names.append(name) } }
-    compare("url", old.url.exact == new.url.exact)
-    compare("name", old.name.exact == new.name.exact)
-    compare("topics", old.topics.map(\.exact) == new.topics.map(\.exact))
+    compare("url", old.url.isExactly(new.url))
+    compare("name", old.name.isExactly(new.name))
+    compare("topics", old.topics == new.topics)
     compare("format", old.format == new.format)
     compare("signature", old.signature == new.signature)
     compare("secrets", old.secrets == new.secrets)

@@ -22,15 +22,15 @@ struct SubscriptionReplacement: Equatable {
   ///   - known: all endpoints of the publisher.
   ///   - wanted: the new list; no URL is in it twice.
   ///   - now: milliseconds since 1970.
-  init(_ known: [StoredEndpoint], topic: String, wanted: [WebhookEndpointStore.Subscription], now: Int64) {
+  init(_ known: [StoredEndpoint], topic: EventTopic, wanted: [WebhookEndpointStore.Subscription], now: Int64) {
     var left: [ExactText: StoredEndpoint] = [:]
     for row in known where row.endpoint.source == .subscription {
-      guard row.endpoint.topics.map(\.exact) == [topic.exact] else { continue }
-      if let other = left.updateValue(row, forKey: row.endpoint.url.exact) { removed.append(other.endpoint.id) }
+      guard row.endpoint.topics == [topic] else { continue }
+      if let other = left.updateValue(row, forKey: ExactText(row.endpoint.url)) { removed.append(other.endpoint.id) }
     }
     for subscription in wanted {
       let putKey = subscription.hasOwnKey ? StoredEndpoint.hash(subscription.endpoint) : nil
-      guard var row = left.removeValue(forKey: subscription.endpoint.url.exact) else {
+      guard var row = left.removeValue(forKey: ExactText(subscription.endpoint.url)) else {
         var new = subscription.endpoint
         (new.createdAt, new.updatedAt) = (now, now)
         created.append(StoredEndpoint(new, putKey: putKey))

@@ -15,11 +15,11 @@ extension WebhookEndpointStore {
   /// - Throws: ``UnreadableSecrets`` for a change of an endpoint whose secrets cannot be decrypted, unless it replaces
   ///   them.
   public func change(
-    _ publisher: Int64, _ id: EndpointId, by person: String? = nil,
+    _ publisher: PublisherId, _ id: EndpointId, by person: String? = nil,
     _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws -> WebhookEndpoint? {
     try await changing(publisher) { transaction, now in
-      let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
+      let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.id(publisher), .id(id)]))
       guard var row = try self.read(rows).first else { return nil }
       let old = row.endpoint
       try body(&row.endpoint, now)

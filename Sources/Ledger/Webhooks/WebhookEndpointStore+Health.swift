@@ -4,9 +4,9 @@ import Postgres
 
 extension WebhookEndpointStore {
   /// Reads the health of endpoints, of the API and of files alike, in the order of the ids.
-  public func health(_ publisher: Int64, _ ids: [EndpointId]) async throws -> [EndpointHealth] {
+  public func health(_ publisher: PublisherId, _ ids: [EndpointId]) async throws -> [EndpointHealth] {
     guard !ids.isEmpty else { return [] }
-    let rows = try await postgres.run(PostgresQuery(.readHealth, [.int64(publisher), .ids(ids)]))
+    let rows = try await postgres.run(PostgresQuery(.readHealth, [.id(publisher), .ids(ids)]))
     var found: [EndpointId: EndpointHealth] = [:]
     for row in rows { found[try row.id("endpoint_id") ?? .unknown] = try EndpointHealth(row) }
     return ids.map { found[$0] ?? EndpointHealth() }
@@ -19,11 +19,11 @@ extension WebhookEndpointStore {
   ///   - person: who does it at the console; `nil` for a token's request.
   /// - Returns: whether there is such an endpoint.
   public func enable(
-    _ publisher: Int64, _ id: EndpointId, isConfigured: Bool = false, by person: String? = nil
+    _ publisher: PublisherId, _ id: EndpointId, isConfigured: Bool = false, by person: String? = nil
   ) async throws -> Bool {
     try await changing(publisher) { transaction, _ in
       if !isConfigured { guard try await self.exists(publisher, id, transaction) else { return false } }
-      let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.int64(publisher), .id(id)]))
+      let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.id(publisher), .id(id)]))
       if rows.affected > 0 {
         _ = try await transaction.query([
           self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.enabled, id, of: publisher, by: person)]),
@@ -38,7 +38,7 @@ extension WebhookEndpointStore {
   ///
   /// - Parameter person: who does it at the console; `nil` for a token's request.
   /// - Returns: whether there is such an endpoint.
-  public func disable(_ publisher: Int64, _ id: EndpointId, by person: String? = nil) async throws -> Bool {
+  public func disable(_ publisher: PublisherId, _ id: EndpointId, by person: String? = nil) async throws -> Bool {
     try await changing(publisher) { transaction, now in
       guard try await self.exists(publisher, id, transaction) else { return false }
       let disabled = EndpointHealth.Disabled(reason: .request, at: now)
@@ -57,14 +57,14 @@ extension WebhookEndpointStore {
   /// - Parameter audience: whom events are told.
   /// - Returns: the event; `nil` if the endpoint is disabled already, enabled again or deleted meanwhile.
   public func disable(
-    _ publisher: Int64, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason, audience: EventAudience
+    _ publisher: PublisherId, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason, audience: EventAudience
   ) async throws -> Told? {
     let event: Event? = try await changing(publisher) { transaction, now in
       if endpoint.source != .configuration {
         guard try await self.exists(publisher, endpoint.id, transaction) else { return nil }
       }
       let id = endpoint.id
-      let found = try await transaction.query(PostgresQuery(.readHealth, [.int64(publisher), .ids([id])]))
+      let found = try await transaction.query(PostgresQuery(.readHealth, [.id(publisher), .ids([id])]))
       let health = try found.first.map { try EndpointHealth($0) } ?? EndpointHealth()
       // Somebody has enabled it since, or it has answered well.
       guard health.disabled == nil, reason == .gone || health.failingSince != nil else { return nil }
@@ -77,13 +77,17 @@ extension WebhookEndpointStore {
     return event.map { Told([$0]) }
   }
 
-  private func exists(_ publisher: Int64, _ id: EndpointId, _ transaction: PostgresTransaction) async throws -> Bool {
-    try await !transaction.query(PostgresQuery(.hasEndpoint, [.int64(publisher), .id(id)])).isEmpty
+  private func exists(_ publisher: PublisherId, _ id: EndpointId, _ transaction: PostgresTransaction) async throws
+    -> Bool
+  {
+    try await !transaction.query(PostgresQuery(.hasEndpoint, [.id(publisher), .id(id)])).isEmpty
   }
 
-  private func disabling(_ publisher: Int64, _ id: EndpointId, _ disabled: EndpointHealth.Disabled) -> PostgresQuery {
+  private func disabling(_ publisher: PublisherId, _ id: EndpointId, _ disabled: EndpointHealth.Disabled)
+    -> PostgresQuery
+  {
     PostgresQuery(
-      .disableEndpoint, [.int64(publisher), .id(id), .time(disabled.at), .text(disabled.reason.rawValue)])
+      .disableEndpoint, [.id(publisher), .id(id), .time(disabled.at), .text(disabled.reason.rawValue)])
   }
 }
 

@@ -35,9 +35,11 @@ extension WebhookEndpointStore {
   /// resource API.
   ///
   /// - Parameter list: must not have the same URL twice.
-  public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
+  public func replace(_ publisher: PublisherId, topic: EventTopic, with list: [Subscription]) async throws
+    -> Replacement
+  {
     try await changing(publisher) { transaction, now in
-      let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.int64(publisher)]))
+      let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.id(publisher)]))
       let known = try self.read(rows)
       let changes = SubscriptionReplacement(known, topic: topic, wanted: list, now: now)
       let count = known.count - changes.removed.count + changes.created.count
@@ -51,7 +53,7 @@ extension WebhookEndpointStore {
   }
 
   private func queries(
-    _ changes: SubscriptionReplacement, _ publisher: Int64, _ keys: SealingKeys
+    _ changes: SubscriptionReplacement, _ publisher: PublisherId, _ keys: SealingKeys
   ) throws -> [PostgresQuery] {
     let audit =
       changes.removed.map { AuditEntry.endpoint(.deleted, $0, of: publisher) }

@@ -73,15 +73,15 @@ public final class WebhookEndpointStore {
   ///     without a version.
   /// - Returns: `nil` when nothing has changed since that version.
   public func endpoints(
-    _ publisher: Int64, since version: String? = nil, configured: [EndpointId] = []
+    _ publisher: PublisherId, since version: String? = nil, configured: [EndpointId] = []
   ) async throws -> Snapshot? {
     // The revision is read first. So if somebody changes an endpoint between the statements, the snapshot has an old
     // version, and the next call reads again.
     let known = PostgresParameter.int64(version.flatMap { Int64($0) })
     let rows = try await postgres.run([
-      PostgresQuery(.readRevision, [.int64(publisher)]),
-      PostgresQuery(.readChangedEndpoints, [.int64(publisher), known]),
-      PostgresQuery(.readDisabled, [.int64(publisher), known]),
+      PostgresQuery(.readRevision, [.id(publisher)]),
+      PostgresQuery(.readChangedEndpoints, [.id(publisher), known]),
+      PostgresQuery(.readDisabled, [.id(publisher), known]),
     ])
     let revision = String(try rows[0].first?.int64("revision") ?? 0)
     guard revision != version else { return nil }
@@ -92,8 +92,8 @@ public final class WebhookEndpointStore {
   }
 
   /// Reads an endpoint; `nil` when there is none.
-  public func endpoint(_ publisher: Int64, _ id: EndpointId) async throws -> WebhookEndpoint? {
-    let rows = try await postgres.run(PostgresQuery(.readEndpoint, [.int64(publisher), .id(id)]))
+  public func endpoint(_ publisher: PublisherId, _ id: EndpointId) async throws -> WebhookEndpoint? {
+    let rows = try await postgres.run(PostgresQuery(.readEndpoint, [.id(publisher), .id(id)]))
     return try read(rows).first?.endpoint
   }
 
@@ -111,11 +111,11 @@ public final class WebhookEndpointStore {
   }
 
   /// Stores a new endpoint and sets its times. If it is there already, it stays as it is.
-  public func create(_ publisher: Int64, _ endpoint: WebhookEndpoint) async throws -> Creation {
+  public func create(_ publisher: PublisherId, _ endpoint: WebhookEndpoint) async throws -> Creation {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query([
-        PostgresQuery(.readEndpoint, [.int64(publisher), .id(endpoint.id)]),
-        PostgresQuery(.countEndpoints, [.int64(publisher)]),
+        PostgresQuery(.readEndpoint, [.id(publisher), .id(endpoint.id)]),
+        PostgresQuery(.countEndpoints, [.id(publisher)]),
       ])
       if let known = try self.read(rows[0]).first { return .created(known.endpoint) }
       guard try rows[1][0].int64("count") ?? 0 < Self.limit else { return .full }
@@ -134,7 +134,7 @@ public final class WebhookEndpointStore {
   /// Deletes an endpoint and its health. A delivery of its missed events ends with the next attempt.
   ///
   /// - Returns: whether there was one.
-  public func delete(_ publisher: Int64, _ id: EndpointId) async throws -> Bool {
+  public func delete(_ publisher: PublisherId, _ id: EndpointId) async throws -> Bool {
     try await changing(publisher) { transaction, _ in
       let rows = try await transaction.query(self.deletion(publisher, [id]))
       guard rows[0].affected > 0 else { return false }
@@ -146,18 +146,18 @@ public final class WebhookEndpointStore {
   }
 
   /// Deletes the rows of endpoints and of their health; the first result counts the endpoints.
-  func deletion(_ publisher: Int64, _ ids: [EndpointId]) -> [PostgresQuery] {
-    [.deleteEndpoints, .deleteHealth].map { PostgresQuery($0, [.int64(publisher), .ids(ids)]) }
+  func deletion(_ publisher: PublisherId, _ ids: [EndpointId]) -> [PostgresQuery] {
+    [.deleteEndpoints, .deleteHealth].map { PostgresQuery($0, [.id(publisher), .ids(ids)]) }
   }
 
   /// Runs a transaction that nobody else changes this publisher's endpoints in.
   ///
   /// - Parameter body: gets the ledger's time in milliseconds since 1970.
   func changing<Result>(
-    _ publisher: Int64, _ body: @LoopActor (PostgresTransaction, Int64) async throws -> Result
+    _ publisher: PublisherId, _ body: @LoopActor (PostgresTransaction, Int64) async throws -> Result
   ) async throws -> Result {
     try await postgres.transaction { transaction in
-      let rows = try await transaction.query(PostgresQuery(.lockRevision, [.int64(publisher)]))
+      let rows = try await transaction.query(PostgresQuery(.lockRevision, [.id(publisher)]))
       return try await body(transaction, try rows[0].time("now") ?? 0)
     }
   }
@@ -176,7 +176,7 @@ public final class WebhookEndpointStore {
   }
 
   /// Names a new state of the publisher's endpoints.
-  func raiseRevision(_ publisher: Int64) -> PostgresQuery { PostgresQuery(.raiseRevision, [.int64(publisher)]) }
+  func raiseRevision(_ publisher: PublisherId) -> PostgresQuery { PostgresQuery(.raiseRevision, [.id(publisher)]) }
 }
 
 extension PostgresStatement {

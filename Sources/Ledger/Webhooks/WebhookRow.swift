@@ -3,7 +3,7 @@ import Postgres
 
 /// The columns of `webhook_endpoints`: an endpoint, and its secrets as they are stored.
 struct WebhookRow: ReadableRecord {
-  var publisherId: Int64 = 0
+  var publisherId: PublisherId = 0
   /// Without its secrets and its format.
   var endpoint = WebhookEndpoint(id: .unknown, url: "", topics: [], secrets: [])
   /// The name of a format: that of a door, which this build may not have.
@@ -14,11 +14,11 @@ struct WebhookRow: ReadableRecord {
   var title: String { "endpoint \(endpoint.id)" }
 
   static let table = Table<WebhookRow>("webhook_endpoints", key: ["publisher_id", "id"]) { columns in
-    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("publisher_id", .publisher, { $0.publisherId }, { $0.publisherId = $1 })
     columns.required("id", .id(of: EndpointId.self), { $0.endpoint.id }, { $0.endpoint.id = $1 })
     columns.required("url", .text, { $0.endpoint.url }, { $0.endpoint.url = $1 })
     columns.required("name", .text, { $0.endpoint.name }, { $0.endpoint.name = $1 })
-    columns.required("topics", .texts, { $0.endpoint.topics }, { $0.endpoint.topics = $1 })
+    columns.required("topics", .ids(of: EventTopic.self), { $0.endpoint.topics }, { $0.endpoint.topics = $1 })
     columns.required("format", .text, { $0.format }, { $0.format = $1 })
     columns.required(
       "signature", .name(of: WebhookEndpoint.Signature.self), { $0.endpoint.signature },

@@ -7,7 +7,7 @@ import JSON
 /// Which of the dead messages a person means, by value.
 public struct DeadFilter: Sendable, Equatable {
   public var cause: DeadCause?
-  public var publisher: Int64?
+  public var publisher: PublisherId?
   /// The bundle id of an app.
   public var app: BundleId?
   public var endpoint: EndpointId?
@@ -35,7 +35,7 @@ public struct DeadFilter: Sendable, Equatable {
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - apps: the bundle ids of a publisher's apps. They count for a message that names no app.
-  public func matches(_ message: DeadMessage, at now: Int64, apps: (Int64) -> Set<BundleId>) -> Bool {
+  public func matches(_ message: DeadMessage, at now: Int64, apps: (PublisherId) -> Set<BundleId>) -> Bool {
     if let cause, message.cause != cause { return false }
     if let publisher, message.publisherId != publisher { return false }
     if let endpoint, message.endpointId != endpoint { return false }
@@ -58,11 +58,11 @@ public struct DeadFilter: Sendable, Equatable {
       json.member("app", app)
       json.member("buriedUntil", buriedUntil.map { rfc3339(milliseconds: $0) })
       json.member("cause", cause?.rawValue)
-      json.member("customer", customer.map { CustomerDigest.short(of: $0.text, of: publisher ?? 0) })
+      json.member("customer", customer.map { CustomerDigest.short(of: $0.text, of: publisher?.number ?? 0) })
       json.member("endpoint", endpoint)
       json.member("id", id)
       json.member("olderThanSeconds", olderThan.map { Int64($0.wholeMilliseconds) / 1000 })
-      json.member("publisher", publisher)
+      json.member("publisher", publisher?.number)
     }
   }
 }

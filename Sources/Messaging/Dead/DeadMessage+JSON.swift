@@ -13,7 +13,7 @@ extension DeadMessage {
     json.member("id", id)
     json.member("cause", cause.rawValue)
     json.member("reason", reason)
-    json.member("publisherId", publisherId)
+    json.member("publisherId", publisherId?.number)
     if kind == .deliveries {
       json.member("endpointId", endpointId)
       json.member("topic", topic)
@@ -30,7 +30,7 @@ extension DeadMessage {
   /// all, and has nothing else that a client told about a person. A body that nobody can read may name anybody.
   public func write(to json: inout JSONWriter, position: Int, _ naming: PersonNaming) {
     writeLine(to: &json, position: position, naming)
-    let headers = delivery.properties.headers.sorted { $0.key.exact < $1.key.exact }
+    let headers = delivery.properties.headers.sorted { ExactText($0.key) < ExactText($1.key) }
     json.member("headers", json: JSONWriter.object(headers.map { ($0.key, Self.json($0.value)) }))
     json.member("redelivered", delivery.isRedelivered)
     guard naming != .plain else {

@@ -37,7 +37,7 @@ extension DeadMessage {
   ///   - isDisabled: whether the endpoint of the delivery is disabled.
   ///   - queue: the queue for the next delivery of a publisher.
   public func retry(
-    in topology: Topology, doors: DoorCatalog, isDisabled: Bool, queue: (Int64) -> String
+    in topology: Topology, doors: DoorCatalog, isDisabled: Bool, queue: (PublisherId) -> String
   ) -> Retry {
     switch kind {
     case .jobs: retryJob(topology, doors)
@@ -61,14 +61,14 @@ extension DeadMessage {
     }
   }
 
-  private func retryDelivery(_ isDisabled: Bool, _ queue: (Int64) -> String) -> Retry {
+  private func retryDelivery(_ isDisabled: Bool, _ queue: (PublisherId) -> String) -> Retry {
     if cause == .endpointGone { return .stays(.endpointGone) }
     guard var again = try? Delivery(delivery) else { return .stays(.unreadable) }
     if isDisabled { return .stays(.endpointDisabled) }
     if let endpoint = again.endpointId {
       // The ledger's log has the end of the last round. Only a new one is attempted.
-      let parts = [again.eventId.text, endpoint.text, again.round, String(again.attempt)].lengthPrefixed
-      again.round = "retry-" + Hex.encode(SHA256.hash(Array(parts.utf8))[..<16])
+      let parts = [again.eventId.text, endpoint.text, again.round.text, String(again.attempt)].lengthPrefixed
+      again.round = DeliveryRound("retry-" + Hex.encode(SHA256.hash(Array(parts.utf8))[..<16]))
     }
     (again.attempt, again.parks, again.misses, again.crashes) = (1, 0, 0, 0)
     (again.waited, again.due, again.isPlanned) = (0, nil, false)

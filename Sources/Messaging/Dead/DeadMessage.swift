@@ -18,7 +18,7 @@ public struct DeadMessage: Sendable {
   /// What happened, in words.
   public let reason: String?
   /// `nil` if neither the body nor a header tells it.
-  public let publisherId: Int64?
+  public let publisherId: PublisherId?
   /// The endpoint of a delivery; `nil` if none was known yet.
   public let endpointId: EndpointId?
   /// When it was buried, in milliseconds since 1970; `nil` for a message of an earlier version or of RabbitMQ's own.
@@ -43,7 +43,7 @@ public struct DeadMessage: Sendable {
     let value = (try? JSONText(delivery.body, limits: .own))?.value
     body = if case .object = value { value } else { nil }
     let source = headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
-    publisherId = body?[kind == .jobs ? "publisherId" : "broadcasterId"]?.integer ?? source
+    publisherId = body?[kind == .jobs ? "publisherId" : "broadcasterId"]?.integer.map(PublisherId.init(_:)) ?? source
     time =
       kind == .jobs
       ? body?["registeredAt"]?.integer?.asTime
@@ -59,7 +59,7 @@ public struct DeadMessage: Sendable {
   /// The id of the message: for a delivery, that of its event.
   public var id: String { delivery.properties.messageID ?? "" }
   /// The event's topic; `nil` for a job.
-  public var topic: String? { kind == .jobs ? nil : delivery.properties.type }
+  public var topic: EventTopic? { kind == .jobs ? nil : delivery.properties.type.map(EventTopic.init(_:)) }
   /// The number of the attempt that it asked for.
   public var attempt: Int { delivery.properties.headers.count(JobMessage.attemptHeader, least: 1) }
 

@@ -1,5 +1,5 @@
 import Crypto
-import Domain
+public import Domain
 import Formats
 public import JSON
 
@@ -13,8 +13,8 @@ public enum PersonNaming: String, Sendable {
   case none
 
   /// What stands for a customer. With ``none``, nothing may.
-  func name(_ customer: CustomerId, of publisher: Int64) -> String {
-    self == .plain ? customer.text : CustomerDigest.short(of: customer.text, of: publisher)
+  func name(_ customer: CustomerId, of publisher: PublisherId) -> String {
+    self == .plain ? customer.text : CustomerDigest.short(of: customer.text, of: publisher.number)
   }
 
   /// Whether the value of a member names a customer, whoever wrote the message.
@@ -31,7 +31,7 @@ public enum PersonNaming: String, Sendable {
 
 extension JSONValue {
   /// The value as a person may see it. Unless the naming is plain, it has nothing that a client told about a person.
-  public func naming(_ naming: PersonNaming, of publisher: Int64) -> JSONValue {
+  public func naming(_ naming: PersonNaming, of publisher: PublisherId) -> JSONValue {
     switch self {
     case _ where naming == .plain: return self
     case .array(let elements): return .array(elements.map { $0.naming(naming, of: publisher) })

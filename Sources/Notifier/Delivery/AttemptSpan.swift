@@ -23,7 +23,7 @@ struct AttemptSpan {
     attributes = [
       Span.Attribute("countersign.event_id", delivery.eventId.text),
       Span.Attribute("countersign.endpoint_id", endpoint.text),
-      Span.Attribute("countersign.publisher_id", delivery.publisherId),
+      Span.Attribute("countersign.publisher_id", delivery.publisherId.number),
       Span.Attribute("countersign.attempt", Int64(delivery.attempt)),
     ]
   }

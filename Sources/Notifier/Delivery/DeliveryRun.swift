@@ -168,7 +168,9 @@ final class DeliveryRun {
   ///
   /// These rounds follow the schedule of attempts, but use up no attempt.
   private func retryUnknown(_ delivery: Delivery) async -> Bool {
-    let log = context.log.with(["eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId)])
+    let log = context.log.with([
+      "eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId.number),
+    ])
     let cause = "publisher \(delivery.publisherId) is not configured"
     let schedule = context.settings.notifier.retrySchedule
     guard delivery.misses < schedule.count else {

@@ -42,7 +42,7 @@ final class EndpointRun {
     self.endpoint = endpoint
     wasDisabled = entry.wasDisabled
     log = dependencies.context.log.with([
-      "eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId),
+      "eventId": .string(delivery.eventId.text), "publisherId": .int(delivery.publisherId.number),
       "synchronizationId": .string(delivery.synchronizationId?.text ?? ""), "endpoint": .string(endpoint.id.text),
       "attempt": .int(Int64(delivery.attempt)),
       "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
@@ -200,7 +200,7 @@ final class EndpointRun {
     // If the notifier stops, the endpoint did not fail.
     if Task.isCancelled, step != .delivered { return false }
     (endpoint.isForward ? dependencies.metrics.forwards : dependencies.metrics.attempts).count(step.result.rawValue)
-    dependencies.metrics.publisherAttempts.count(delivery.publisherId)
+    dependencies.metrics.publisherAttempts.count(delivery.publisherId.number)
     let now = context.now()
     var nextAt: Int64?
     if case .again(let delay, _) = step { nextAt = now + Int64(delay.wholeMilliseconds) }

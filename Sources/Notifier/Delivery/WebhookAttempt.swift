@@ -86,7 +86,7 @@ final class WebhookAttempt {
   func send() async -> Ending {
     let now = dependencies.context.now()
     var ending = Ending()
-    if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
+    if delivery.attempt == 1, delivery.round.isFirst, let time = delivery.time,
       let published = milliseconds(rfc3339: time)
     {
       let delay = Double(max(0, now - published - waited)) / 1000

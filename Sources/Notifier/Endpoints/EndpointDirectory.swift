@@ -18,7 +18,7 @@ final class EndpointDirectory {
 
   /// Reads the endpoints of a publisher, as `WebhookEndpointStore.endpoints(_:since:configured:)` does.
   typealias Read =
-    @LoopActor (_ publisher: Int64, _ since: String?, _ configured: [EndpointId]) async throws
+    @LoopActor (_ publisher: PublisherId, _ since: String?, _ configured: [EndpointId]) async throws
     -> WebhookEndpointStore.Snapshot?
 
   private struct Known {
@@ -31,8 +31,8 @@ final class EndpointDirectory {
   }
 
   private let readStore: Read
-  private var known: [Int64: Known] = [:]
-  private var reading: [Int64: Task<Known, any Error>] = [:]
+  private var known: [PublisherId: Known] = [:]
+  private var reading: [PublisherId: Task<Known, any Error>] = [:]
 
   init(_ read: @escaping Read) { readStore = read }
 
@@ -55,7 +55,7 @@ final class EndpointDirectory {
   /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
   /// - Throws: `PostgresError` if the ledger is away and never answered for this publisher.
   func endpoints(
-    of publisher: Publisher, topic: String, environment: WebhookEnvironment? = nil
+    of publisher: Publisher, topic: EventTopic, environment: WebhookEnvironment? = nil
   ) async throws -> Found {
     let index = try await index(of: publisher)
     return Found(

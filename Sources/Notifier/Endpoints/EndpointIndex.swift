@@ -1,6 +1,5 @@
 import Configuration
 import Domain
-import Formats
 import Ledger
 
 /// The endpoints of a publisher at the time of a reading, by id and by topic.
@@ -24,7 +23,7 @@ struct EndpointIndex {
   /// The revision of the endpoints of the API; `nil` if it is not known.
   let revision: Int64?
   private var byId: [EndpointId: Entry] = [:]
-  private var byTopic: [ExactText: [Entry]] = [:]
+  private var byTopic: [EventTopic: [Entry]] = [:]
 
   /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if neither is known.
   init(_ configured: [Publisher.WebhookEndpoint], _ snapshot: WebhookEndpointStore.Snapshot?) {
@@ -36,7 +35,7 @@ struct EndpointIndex {
       guard byId[endpoint.id] == nil else { continue }
       let entry = Entry(endpoint, wasDisabled: disabled.contains(endpoint.id))
       byId[endpoint.id] = entry
-      for topic in Set(endpoint.topics.map(\.exact)) { byTopic[topic, default: []].append(entry) }
+      for topic in Set(endpoint.topics) { byTopic[topic, default: []].append(entry) }
     }
   }
 
@@ -47,7 +46,7 @@ struct EndpointIndex {
   /// order of creation.
   ///
   /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
-  func endpoints(topic: String, environment: WebhookEnvironment?) -> [Entry] {
+  func endpoints(topic: EventTopic, environment: WebhookEnvironment?) -> [Entry] {
     let all = byTopic[topic] ?? []
     guard let environment else { return all }
     return all.filter { $0.endpoint.environment ?? environment == environment }

@@ -2,22 +2,45 @@
 ///
 /// For example, a publisher has 20,000 events at once. Without a pace its deliveries keep the loop busy for seconds,
 /// and another publisher's event waits for a turn of the loop at each step of its way. So a burst's deliveries begin
-/// only as long as the loop has used less than its share of the time. Then they rest. After some seconds the share is
-/// larger: a load that lasts must not become a backlog while the loop has time (decision 0067).
+/// only as long as the loop has used less than its share of the time. Then they rest. The share grows. While the burst
+/// is published, the machine is busy with that, so it is small. And a load that lasts must not become a backlog while
+/// the loop has time (decisions 0067 and 0068).
 ///
 /// It is a decision by value: a driver tells the time and the processor time.
 struct BurstPace {
-  /// The part of the loop's time, at first and later.
-  static let share = (first: 0.5, later: 0.9)
-  /// When the share grows, after bursts have begun to wait.
+  /// How far a burst may go at one age.
+  struct Stage: Equatable {
+    /// The part of the loop's time.
+    let share: Double
+    /// The most deliveries that begin in one ``tick``. What they cost shows afterwards, and the pace cannot stop it
+    /// then.
+    let atOnce: Int
+
+    static let published = Stage(share: 0.02, atOnce: 8)
+    static let delivered = Stage(share: 0.5, atOnce: 8)
+    static let lasting = Stage(share: 0.9, atOnce: 32)
+
+    /// - Parameter age: since when bursts wait.
+    init(age: Duration) {
+      self =
+        switch age {
+        case ..<BurstPace.publication: .published
+        case ..<BurstPace.patience: .delivered
+        default: .lasting
+        }
+    }
+
+    private init(share: Double, atOnce: Int) { (self.share, self.atOnce) = (share, atOnce) }
+  }
+
+  /// For how long a burst is taken to be published, after bursts have begun to wait.
+  static let publication: Duration = .seconds(2)
+  /// From which age on a burst is a load that lasts.
   static let patience: Duration = .seconds(10)
   /// The most processor time that unused time is worth.
   static let most: Duration = .milliseconds(2)
   /// A burst rests no longer than this: others may need more than their part by themselves.
   static let longestRest: Duration = .milliseconds(20)
-  /// The most deliveries that begin in one ``tick``, at first and later. What they cost shows afterwards, and the pace
-  /// cannot stop it then.
-  static let atOnce = (first: 8, later: 32)
   static let tick: Duration = .milliseconds(1)
 
   /// The processor time that the loop may use before the burst has to rest.
@@ -30,7 +53,7 @@ struct BurstPace {
   private var begunInTick = 0
   /// How many may begin whatever the loop has used, since the longest rest is over.
   private var free = 0
-  private var share = Self.share.first
+  private var stage = Stage.published
 
   /// Whether a delivery of a burst may begin. If so, the caller begins one.
   ///
@@ -39,18 +62,18 @@ struct BurstPace {
   ///   - used: the processor time that the loop has used so far.
   ///   - age: since when bursts wait (see `StartingLine`).
   mutating func mayBegin(at now: Duration, used: Duration, age: Duration) -> Bool {
-    let isFirst = age < Self.patience
-    share = isFirst ? Self.share.first : Self.share.later
-    credit = max(.zero - Self.longestRest, min(Self.most, credit + (now - self.now) * share - (used - self.used)))
+    stage = Stage(age: age)
+    let earned = (now - self.now) * stage.share - (used - self.used)
+    credit = max(.zero - Self.longestRest, min(Self.most, credit + earned))
     (self.now, self.used) = (now, used)
     if now - tickBegan >= Self.tick { (tickBegan, begunInTick) = (now, 0) }
     if credit > .zero {
       free = 0
     } else if now - begun >= Self.longestRest {
-      free = Self.atOnce.first
+      free = Stage.published.atOnce
     }
     guard credit > .zero || free > 0 else { return false }
-    guard begunInTick < (isFirst ? Self.atOnce.first : Self.atOnce.later) else { return false }
+    guard begunInTick < stage.atOnce else { return false }
     free = max(0, free - 1)
     begun = now
     begunInTick += 1
@@ -60,6 +83,6 @@ struct BurstPace {
   /// How long the burst has to rest, after it could not begin at the last time.
   var rest: Duration {
     if credit > .zero || free > 0 { return Self.tick }
-    return max(Self.tick, min((.zero - credit) / share, Self.longestRest - (now - begun)))
+    return max(Self.tick, min((.zero - credit) / stage.share, Self.longestRest - (now - begun)))
   }
 }

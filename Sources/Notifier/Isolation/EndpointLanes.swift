@@ -6,7 +6,7 @@ import EventLoop
 final class EndpointLanes {
   /// Names an endpoint.
   struct Name: Hashable {
-    let publisher: Int64
+    let publisher: PublisherId
     let endpoint: EndpointId
   }
 
@@ -53,7 +53,7 @@ final class EndpointLanes {
   }
 
   private var entries: [Name: Entry] = [:]
-  private var shares: [Int64: Share] = [:]
+  private var shares: [PublisherId: Share] = [:]
   /// How many attempts are under way.
   private var underWay = 0
   private let concurrency: Int

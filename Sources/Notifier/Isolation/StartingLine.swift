@@ -50,18 +50,19 @@ final class StartingLine {
 
   /// A publisher of few events, and when its last one came.
   private struct Quiet {
-    let publisher: Int64
+    let publisher: PublisherId
     let time: Duration
   }
 
-  /// The most runs on their way to their attempts. These are enough to fill the trips to Redis and to the ledger.
-  static let most = 64
+  /// The most runs on their way to their attempts. 64 are enough to fill the trips to Redis and to the ledger. While
+  /// bursts wait beside others, fewer: each step of a run waits behind the same step of all others.
+  static let most = (usual: 64, besideBursts: 16)
   /// For how long bursts keep to their pace after another publisher's event.
   static let others: Duration = .seconds(10)
 
   private let clocks: Clocks
-  private var few = TurnQueue<Int64, Waiting>()
-  private var bursts = TurnQueue<Int64, Waiting>()
+  private var few = TurnQueue<PublisherId, Waiting>()
+  private var bursts = TurnQueue<PublisherId, Waiting>()
   /// Since when bursts wait, and when one waited last. Only ``BurstPace/patience`` without a wait is a break: the line
   /// of a load that lasts is empty now and then.
   private var burstsSince: Duration = .zero
@@ -94,7 +95,7 @@ final class StartingLine {
   /// Lets something begin at its publisher's turn: at once if there is room.
   ///
   /// - Parameter crowd: the class of the queue that it came from.
-  func join(_ publisher: Int64, _ crowd: EventCrowd, _ one: Waiting) {
+  func join(_ publisher: PublisherId, _ crowd: EventCrowd, _ one: Waiting) {
     switch crowd {
     case .few:
       if let quiet, quiet.publisher != publisher { otherQuiet = quiet }
@@ -133,7 +134,7 @@ final class StartingLine {
   }
 
   private func beginWhatMay() {
-    while onTheWay < Self.most {
+    while onTheWay < most {
       let isBurstsTurn = !wasBurst || few.isEmpty
       if isBurstsTurn, let publisher = bursts.next {
         if mayBegin(publisher) {
@@ -145,6 +146,12 @@ final class StartingLine {
       guard !few.isEmpty else { return }
       begin(few.takeNext(1), isBurst: false)
     }
+  }
+
+  /// The most runs on their way now.
+  private var most: Int {
+    guard let publisher = bursts.next, hasOthers(than: publisher, clocks.now()) else { return Self.most.usual }
+    return Self.most.besideBursts
   }
 
   private func begin(_ one: [Waiting], isBurst: Bool) {
@@ -168,14 +175,18 @@ final class StartingLine {
     return now - burstsSince
   }
 
-  private func mayBegin(_ publisher: Int64) -> Bool {
+  private func mayBegin(_ publisher: PublisherId) -> Bool {
     let now = clocks.now()
-    let hasOthers = isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now)
-    guard isPacing, hasOthers else { return true }
+    guard hasOthers(than: publisher, now) else { return true }
     return pace.mayBegin(at: now, used: clocks.used(), age: age(at: now))
   }
 
-  private func isOther(_ quiet: Quiet?, than publisher: Int64, _ now: Duration) -> Bool {
+  /// Whether another publisher has few events, so that bursts keep to their pace.
+  private func hasOthers(than publisher: PublisherId, _ now: Duration) -> Bool {
+    isPacing && (isOther(quiet, than: publisher, now) || isOther(otherQuiet, than: publisher, now))
+  }
+
+  private func isOther(_ quiet: Quiet?, than publisher: PublisherId, _ now: Duration) -> Bool {
     guard let quiet else { return false }
     return quiet.publisher != publisher && now - quiet.time < Self.others
   }

@@ -3,8 +3,8 @@ public protocol ExactRawValue: RawRepresentable, Hashable where RawValue == Stri
 
 extension ExactRawValue {
   @inlinable
-  public static func == (one: Self, other: Self) -> Bool { one.rawValue.exact == other.rawValue.exact }
+  public static func == (one: Self, other: Self) -> Bool { one.rawValue.isExactly(other.rawValue) }
 
   @inlinable
-  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue.exact) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ExactText(rawValue)) }
 }

@@ -4,11 +4,11 @@ import Glibc
 ///
 /// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point
 /// equals one of two. Code must not take a name from outside for another one that only looks like it. Most ids are
-/// types (`Domain/Identifier`). Compare every other such text, as the name of a member or of a header, as `text.exact`,
-/// and use `ExactText` for the keys of dictionaries and sets.
+/// types (`Domain/Identifier`). Compare every other such text, as the name of a member or of a header, by `isExactly`
+/// or in a property that is `@Exact`, and use `ExactText` for the keys of dictionaries and sets.
 ///
-/// A comparison with a constant needs no `exact` if the constant is ASCII without `K`, `;` and the grave accent: every
-/// other ASCII text equals only its own bytes.
+/// A comparison with a constant needs no more than `==` if the constant is ASCII without `K`, `;` and the grave accent:
+/// every other ASCII text equals only its own bytes.
 public struct ExactText: Hashable, Sendable {
   /// The text itself.
   public let text: String
@@ -78,16 +78,10 @@ extension ExactText: CodingKeyRepresentable {
   public init?(codingKey: some CodingKey) { text = codingKey.stringValue }
 }
 
-extension String {
-  /// The text, compared by its bytes.
-  public var exact: ExactText { ExactText(self) }
-}
-
 extension Dictionary where Key == ExactText {
   /// The value of a name, compared by its bytes.
   public subscript(_ name: String) -> Value? {
     get { self[ExactText(name)] }
     set { self[ExactText(name)] = newValue }
-    _modify { yield &self[ExactText(name)] }
   }
 }

@@ -19,6 +19,6 @@ public struct HTTPClientResponse: Sendable {
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? {
     let name = name.lowercased()
-    return headers.first { $0.name.exact == name.exact }?.value
+    return headers.first { $0.name.isExactly(name) }?.value
   }
 }

@@ -69,7 +69,7 @@ public struct HTTPServerRequest: Sendable {
   }
 
   /// Returns the first value of a parameter of the query.
-  public func query(_ name: String) -> String? { query.first { $0.name.exact == name.exact }?.value }
+  public func query(_ name: String) -> String? { query.first { $0.name.isExactly(name) }?.value }
 }
 
 /// Returns the first value of a header field.
@@ -81,7 +81,7 @@ func firstValue(of name: String, in headers: [(name: String, value: String)]) ->
 func isSameField(_ name: String, _ other: String) -> Bool {
   guard name.utf8.count == other.utf8.count else { return false }
   // Nearly every client writes the name as the caller does.
-  return name.exact == other.exact
+  return name.isExactly(other)
     || zip(name.utf8, other.utf8).allSatisfy { byte, other in
       byte == other || byte ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }

@@ -63,7 +63,7 @@ extension JSONDocument {
     var texts: Set<ExactText> = []
     var key = object + 1
     while key < nodes[object].next {
-      guard texts.insert(string(at: key).exact).inserted else { return key }
+      guard texts.insert(ExactText(string(at: key))).inserted else { return key }
       key = nodes[key + 1].next
     }
     return nil

@@ -29,7 +29,7 @@ public struct JSONText: Sendable {
     var keys: [ExactText] = []
     var index = 1
     while index < document.nodes[0].next {
-      keys.append(document.string(at: index).exact)
+      keys.append(ExactText(document.string(at: index)))
       index = document.nodes[index + 1].next
     }
     return keys

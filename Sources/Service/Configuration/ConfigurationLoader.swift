@@ -18,7 +18,7 @@ public struct ConfigurationLoader: Sendable {
   public init(file: String, environment: [String: String], doors: [any ConfiguredDoor]) {
     self.file = file
     self.doors = doors
-    self.environment = Dictionary(environment.map { ($0.key.exact, $0.value) }) { first, _ in first }
+    self.environment = Dictionary(environment.map { (ExactText($0.key), $0.value) }) { first, _ in first }
   }
 
   /// Reads the settings.

@@ -17,7 +17,7 @@ public struct EventSettings: Sendable {
     for name in subscribers where !EventSubscriber.isName(name) {
       reader.note(Self.key, "has \"\(name)\", expected 1 to 64 of a-z, 0-9 and -, and not \(EventSubscriber.shared)")
     }
-    if Set(subscribers.map(\.exact)).count < subscribers.count { reader.note(Self.key, "has a name twice") }
+    if subscribers.hasRepetition { reader.note(Self.key, "has a name twice") }
     if subscribers.count > Self.most {
       reader.note(Self.key, "has \(subscribers.count) names, expected at most \(Self.most)")
     }

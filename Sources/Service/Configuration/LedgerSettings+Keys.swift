@@ -50,7 +50,7 @@ extension LedgerSettings {
       guard let key = members["key"]?.string.flatMap(Base64.decode), key.count == AES256GCM.keySize else {
         throw unusable("\(name).key must be the base64 of 32 bytes, as `openssl rand -base64 32` prints it")
       }
-      guard !keys.contains(where: { $0.id.exact == id.exact }) else {
+      guard !keys.contains(where: { $0.id.isExactly(id) }) else {
         throw unusable("\(name).id is there twice")
       }
       guard !keys.contains(where: { $0.key == key }) else { throw unusable("\(name).key is there twice") }

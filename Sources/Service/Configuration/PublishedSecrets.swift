@@ -1,5 +1,6 @@
 import Crypto
 public import Domain
+import Formats
 
 /// The secrets of the examples in `ops/config`. They are published with the source code, so whoever uses one of them is
 /// open to anybody.
@@ -29,7 +30,7 @@ public enum PublishedSecrets {
   ///   - publishers: the tokens and keys that open something.
   ///   - files: what the configuration was read from.
   public static func warnings(_ publishers: Publishers, _ files: ConfigurationFiles) -> [String] {
-    var places = files.digests.filter { Self.files.contains(Hex.encode($0.value)) }.map { $0.key }.sorted()
+    var places = files.digests.filter { Self.files.contains(Hex.encode($0.value)) }.map(\.key.text).sorted()
     for publisher in publishers.all {
       let tokens = publisher.tokens.map { (place: "its token \($0.name)", hash: $0.hash) }
       let held = publisher.doors.all.flatMap(\.credentials).map { (place: "its \($0.key)", hash: $0.hash) }

@@ -7,7 +7,7 @@ extension RabbitMQSettings {
   /// Takes addresses, user and password of other settings, if they name the same virtual host. Jobs must not be
   /// published in one and consumed in another.
   public mutating func take(loginOf other: RabbitMQSettings) {
-    guard other.virtualHost.exact == virtualHost.exact else { return }
+    guard other.virtualHost.isExactly(virtualHost) else { return }
     (nodes, user, password) = (other.nodes, other.user, other.password)
     (tls, logsInByCertificate) = (other.tls, other.logsInByCertificate)
   }
@@ -34,6 +34,6 @@ extension LedgerSettings {
   /// The part of the URL behind the hosts.
   private static func database(of url: String) -> ExactText {
     let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-    return String(rest.drop { $0 != "/" }).exact
+    return ExactText(String(rest.drop { $0 != "/" }))
   }
 }

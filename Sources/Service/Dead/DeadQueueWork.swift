@@ -140,7 +140,7 @@ public struct DeadQueueWork {
 
 /// An endpoint of a publisher.
 private struct Endpoint: Hashable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let id: EndpointId
 }
 

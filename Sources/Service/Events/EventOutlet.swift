@@ -143,7 +143,7 @@ public final class EventOutlet {
         onReduced(event)
         log.warning(
           "an event was shortened because it was too long",
-          ["eventId": .string(event.id.text), "topic": .string(event.topic)])
+          ["eventId": .string(event.id.text), "topic": .string(event.topic.text)])
       }
       guard underWay < Self.most else { continue }
       underWay += 1
@@ -189,11 +189,11 @@ extension EventOutlet {
   /// The metric of events that tell less than they should.
   ///
   /// - Parameter topics: those of this build.
-  public static func reducedEvents(_ metrics: Metrics, _ topics: [String]) -> @LoopActor (Event) -> Void {
+  public static func reducedEvents(_ metrics: Metrics, _ topics: [EventTopic]) -> @LoopActor (Event) -> Void {
     let counter = metrics.counter(
       "countersign_reduced_events_total", "Events that were shortened, because they would be too long.",
       labels: ["topic"],
-      known: topics.map { [$0] })
-    return { counter.count($0.topic) }
+      known: topics.map { [$0.text] })
+    return { counter.count($0.topic.text) }
   }
 }

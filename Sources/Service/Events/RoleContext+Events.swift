@@ -35,7 +35,7 @@ extension RoleContext {
   /// What becomes of an event of a publisher's that is about to leave the fleet.
   ///
   /// - Parameter time: when it happened, in milliseconds since 1970; `nil` if that is not known.
-  public func telling(of publisher: Int64, since time: Int64?) -> EventTelling {
+  public func telling(of publisher: PublisherId, since time: Int64?) -> EventTelling {
     publishers.telling(of: publisher, since: time, now: now(), settling: settings.reloadSettling)
   }
 

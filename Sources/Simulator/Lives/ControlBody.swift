@@ -101,7 +101,7 @@ struct ControlBody {
   }
 
   private mutating func take(_ key: String) -> JSONValue? {
-    asked.insert(key.exact)
+    asked.insert(ExactText(key))
     guard let value = members[key], value != .null else { return nil }
     return value
   }

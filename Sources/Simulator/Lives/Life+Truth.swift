@@ -1,3 +1,4 @@
+import Formats
 import JSON
 
 /// A life as the control API tells it. Tests compare a ledger with it.
@@ -13,7 +14,7 @@ extension Life {
     nullable("accessUntil", access.until, &json)
     json.member("kind", terms.kind.rawValue)
     json.member("environment", terms.environment.rawValue)
-    json.member("bundleId", terms.bundleId)
+    json.member("bundleId", terms.bundleId.text)
     json.member("appAppleId", terms.appAppleId)
     json.member("productId", latest.productId)
     if isSubscription {

@@ -7,8 +7,8 @@ extension LifeTerms {
   /// - Parameter app: the app that it belongs to, unless the body says otherwise.
   init(_ body: inout ControlBody, apps: [Simulator.App], scale: LifeScale) throws(ControlRefusal) {
     let kind = try body.choice("kind", of: LifeKind.self) ?? .autoRenewable
-    let bundleId = try body.text("bundleId") ?? apps.first?.bundleId ?? "com.example.app"
-    let known = apps.first { $0.bundleId.exact == bundleId.exact }?.appAppleId
+    let bundleId = try body.text("bundleId").map(ExactText.init(_:)) ?? apps.first?.bundleId ?? "com.example.app"
+    let known = apps.first { $0.bundleId == bundleId }?.appAppleId
     let appAppleId = try body.integer("appAppleId", 0...Int64.max) ?? known ?? 999
     let name = try body.text("product") ?? kind.usualProduct
     let product = name.contains(".") ? name : "\(bundleId).\(name)"

@@ -1,8 +1,10 @@
+import Formats
+
 /// What is agreed when a life begins.
 struct LifeTerms: Equatable, Sendable {
   var kind = LifeKind.autoRenewable
   var environment = StoreEnvironment.production
-  var bundleId: String
+  var bundleId: ExactText
   var appAppleId: Int64
   /// The whole product id.
   var productId: String

@@ -1,5 +1,3 @@
-import Formats
-
 /// The App Store Server API about lives.
 extension StoreService {
   /// Decides about a call for a transaction of a life; `nil` if no life has it.
@@ -7,7 +5,7 @@ extension StoreService {
     // Nearly every call of a load test is about a scenario.
     guard lives.has(question.transactionId), let life = try? lives.life(question.transactionId) else { return nil }
     // Another app's purchases, and those of the other environment, are unknown.
-    guard life.terms.bundleId.exact == question.app.bundleId.exact, life.terms.environment == question.environment
+    guard life.terms.bundleId == question.app.bundleId, life.terms.environment == question.environment
     else {
       return StoreDecision(.failure(.transactionIdNotFound))
     }

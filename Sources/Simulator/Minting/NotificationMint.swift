@@ -50,7 +50,7 @@ extension StoreService {
       number: 0, uuid: Self.uuid(), type: mint.type, subtype: mint.subtype,
       environment: own.asked.environment == StoreEnvironment.production.name ? .production : .sandbox,
       bundleId: own.asked.bundleId,
-      appAppleId: apps.first { $0.bundleId.exact == own.asked.bundleId.exact }?.appAppleId ?? 999,
+      appAppleId: apps.first { $0.bundleId == own.asked.bundleId }?.appAppleId ?? 999,
       signedDate: own.asked.signedDate, status: own.subscription?.status.rawValue, urls: [])
     let payload =
       switch mint.type {
@@ -75,7 +75,7 @@ extension SimulatedNotification {
       json.member("receiptType", environment.name)
       // Apple documents 0 for the sandbox, also beside a notification that names the app's id.
       json.member("appAppleId", environment == .production ? appAppleId : 0)
-      json.member("bundleId", bundleId)
+      json.member("bundleId", bundleId.text)
       json.member("applicationVersion", "1")
       json.member("receiptCreationDate", signedDate)
       json.member("originalPurchaseDate", signedDate)

@@ -15,7 +15,7 @@ struct StoreReceipt {
     let start = purchases.map(\.asked.originalPurchaseDate).min() ?? created
     var attributes = Self.attribute(
       0, DER.text(origin.environment == StoreEnvironment.production.name ? "Production" : "ProductionSandbox"))
-    attributes += Self.attribute(2, DER.text(origin.bundleId))
+    attributes += Self.attribute(2, DER.text(origin.bundleId.text))
     attributes += Self.attribute(3, DER.text("1"))
     attributes += Self.attribute(12, Self.date(created))
     // A purchase with two transactions has both in the receipt, under one original id.

@@ -75,7 +75,7 @@ extension StoreService {
     json.member("notificationType", notification.type)
     json.member("subtype", notification.subtype)
     json.member("environment", notification.environment.rawValue)
-    json.member("bundleId", notification.bundleId)
+    json.member("bundleId", notification.bundleId.text)
     json.member("originalTransactionId", notification.originalTransactionId)
     json.member("transactionId", notification.transactionId)
     json.member("signedDate", notification.signedDate)

@@ -68,12 +68,12 @@ struct NotificationQuery: Equatable, Sendable {
   ///   - app: only this app's.
   ///   - life: the life of ``transactionId``.
   func page(
-    of archive: NotificationArchive, app: String, environment: StoreEnvironment, life: String?
+    of archive: NotificationArchive, app: ExactText, environment: StoreEnvironment, life: String?
   ) -> (items: [SimulatedNotification], hasMore: Bool) {
     var items: [SimulatedNotification] = []
     let skipped = after.map { $0 + 1 - archive.first } ?? 0
     for notification in archive.all.dropFirst(max(0, skipped)) {
-      guard notification.bundleId.exact == app.exact, notification.environment == environment,
+      guard notification.bundleId == app, notification.environment == environment,
         startDate...endDate ~= notification.signedDate,
         type == nil || notification.type == type, subtype == nil || notification.subtype == subtype,
         transactionId == nil || notification.originalTransactionId == life ?? transactionId,
@@ -91,7 +91,7 @@ struct NotificationQuery: Equatable, Sendable {
   private func number(in token: String) -> Int? {
     guard let bytes = Base64URL.decode(token) else { return nil }
     let parts = String(decoding: bytes, as: UTF8.self).split(separator: ".").map(String.init)
-    guard parts.count == 2, parts[1].exact == digest.exact, let number = Int(parts[0]), number >= 0 else { return nil }
+    guard parts.count == 2, parts[1].isExactly(digest), let number = Int(parts[0]), number >= 0 else { return nil }
     return number
   }
 

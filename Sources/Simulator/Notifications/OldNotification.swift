@@ -34,7 +34,7 @@ struct OldNotification {
       json.member("notification_type", type)
       json.member("environment", environment == .production ? "PROD" : "Sandbox")
       json.member("password", password)
-      json.member("bid", life.terms.bundleId)
+      json.member("bid", life.terms.bundleId.text)
       json.member("bvrs", "1")
       json.member("original_transaction_id", life.id)
       if life.isSubscription {

@@ -1,3 +1,4 @@
+import Formats
 import JSON
 
 /// One notification of Apple's, and what became of it.
@@ -18,7 +19,7 @@ struct SimulatedNotification: Equatable, Sendable {
   var type: String
   var subtype: String?
   var environment: StoreEnvironment
-  var bundleId: String
+  var bundleId: ExactText
   var appAppleId: Int64
   /// The life that it is about; `nil` for a test.
   var originalTransactionId: String?
@@ -66,7 +67,7 @@ struct SimulatedNotification: Equatable, Sendable {
   func payload(appTransactionInfo: String) -> [UInt8] {
     payload("appData") { data in
       data.member("appAppleId", appAppleId)
-      data.member("bundleId", bundleId)
+      data.member("bundleId", bundleId.text)
       data.member("environment", environment.name)
       data.member("signedAppTransactionInfo", appTransactionInfo)
     }
@@ -98,7 +99,7 @@ struct SimulatedNotification: Equatable, Sendable {
   private func writeApp(to json: inout JSONWriter) {
     // Apple's sandbox knows no number of the app.
     json.member("appAppleId", environment == .production ? appAppleId : nil)
-    json.member("bundleId", bundleId)
+    json.member("bundleId", bundleId.text)
   }
 
   /// The signed text of version 2.

@@ -1,4 +1,3 @@
-import Formats
 import HTTP2Server
 import JSON
 
@@ -59,7 +58,7 @@ extension StoreService {
     let parts = call.transactionId.split(separator: "_", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].utf8.count == 36, Int64(parts[1]) != nil else { throw .invalidTestToken }
     guard let notification = poster.archive[uuid: String(parts[0])], notification.type == "TEST",
-      notification.environment == call.environment, notification.bundleId.exact == app.bundleId.exact
+      notification.environment == call.environment, notification.bundleId == app.bundleId
     else { throw .testNotFound }
     return JSONWriter.object { write(notification, to: &$0) }
   }
@@ -77,7 +76,7 @@ extension StoreService {
       _ = try ConsumptionBody(request.body, version: version, kind: nil)
       return
     }
-    guard life.terms.bundleId.exact == app.bundleId.exact, life.terms.environment == call.environment else {
+    guard life.terms.bundleId == app.bundleId, life.terms.environment == call.environment else {
       throw .transactionIdNotFound
     }
     guard !life.terms.isFamilyShared else { throw .familyNotSupported }

@@ -101,9 +101,9 @@ final class AccessEnds<Ending: EndingAccess>: RoleService {
       dependencies.publish(told)
       lag.observe(Double(max(0, context.now().subtracting(due.endsAt))) / 1000)
       if let id = kind.id(due) {
-        context.log.info("\(kind.word) ended", ["publisherId": .int(publisher.id), "grantId": .string(id)])
+        context.log.info("\(kind.word) ended", ["publisherId": .int(publisher.id.number), "grantId": .string(id)])
       } else {
-        context.log.info("\(kind.word) ended", ["publisherId": .int(publisher.id)])
+        context.log.info("\(kind.word) ended", ["publisherId": .int(publisher.id.number)])
       }
     } catch {
       // The lease ends, and somebody tries again.
@@ -134,7 +134,7 @@ extension AccessEnds.Kind where Ending == SandboxOverride {
     Self(
       row: .sandboxAccess, word: "sandbox access", id: { _ in nil },
       // The log and Redis get a digest, and no customer.
-      key: { CustomerDigest.short(of: $0.customer.id.text, of: $0.customer.publisherId) },
+      key: { CustomerDigest.short(of: $0.customer.id.text, of: $0.customer.publisherId.number) },
       lag: (
         "countersign_sandbox_access_lag_seconds",
         "Time from the end of a customer's sandbox access to the commit of its event."

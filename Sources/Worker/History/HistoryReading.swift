@@ -252,7 +252,7 @@ struct HistoryReading {
 
 extension KeptNotification {
   fileprivate init(
-    _ notification: VerifiedNotification, _ text: String, of publisherId: Int64, _ source: Source
+    _ notification: VerifiedNotification, _ text: String, of publisherId: PublisherId, _ source: Source
   ) {
     self.init(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,

@@ -133,7 +133,7 @@ final class HistoryRuns: RoleService {
 
   private func begin(_ source: NotificationSource, _ place: AppPlace, _ range: HistoryPlan.Range) {
     let log = context.log.with([
-      "publisherId": .int(source.key.publisherId), "bundleId": .string(source.key.bundleId.text),
+      "publisherId": .int(source.key.publisherId.number), "bundleId": .string(source.key.bundleId.text),
       "environment": .string(source.key.environment.text),
     ])
     let reading = Reading(

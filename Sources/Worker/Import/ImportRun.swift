@@ -50,13 +50,13 @@ package final class ImportRun {
 
   /// What a run does with each row.
   package struct Wish: Sendable {
-    package var publisherId: Int64
+    package var publisherId: PublisherId
     package var round: Int
     package var tells: Bool
     /// Rows in a second, besides those whose signed transactions are enough.
     package var pace: Double
 
-    package init(publisherId: Int64, round: Int, tells: Bool, pace: Double) {
+    package init(publisherId: PublisherId, round: Int, tells: Bool, pace: Double) {
       (self.publisherId, self.round, self.tells, self.pace) = (publisherId, round, tells, pace)
     }
   }
@@ -92,7 +92,7 @@ package final class ImportRun {
 
     /// Those of a process with clients of its own.
     package init(
-      _ publisherId: Int64, _ settings: Settings, _ claims: TransactionClaims, _ publisher: AMQPPublisher,
+      _ publisherId: PublisherId, _ settings: Settings, _ claims: TransactionClaims, _ publisher: AMQPPublisher,
       _ topology: Topology, _ synchronizations: SynchronizationReader,
       signedTransaction: @escaping @LoopActor (ImportRow) async throws -> String?,
       standing: @escaping @LoopActor () async throws -> Standing, tell: @escaping @LoopActor (Int) -> Void,

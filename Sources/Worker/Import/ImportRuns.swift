@@ -26,7 +26,7 @@ final class ImportRuns: RoleService {
   struct Dependencies {
     let context: RoleContext
     /// Takes a due import of some publishers out of the ledger, for a run with a name.
-    let takeDue: @LoopActor ([Int64], String) async throws -> UploadedImport?
+    let takeDue: @LoopActor ([PublisherId], String) async throws -> UploadedImport?
     /// Makes the run of an import.
     let make: @LoopActor (UploadedImport, String, Publisher) throws -> any TakenImport
     /// Whether the servers can be asked.
@@ -96,7 +96,7 @@ final class ImportRuns: RoleService {
       dependencies.context.log.info(
         "a run of an import ended",
         [
-          "publisherId": .int(due.publisherId), "importId": .string(due.id.text),
+          "publisherId": .int(due.publisherId.number), "importId": .string(due.id.text),
           "outcome": .string(ending.rawValue),
         ])
     }

@@ -16,9 +16,9 @@ protocol NotificationLedger {
     traceparent: String?
   ) async throws -> NotificationStore.Finished
   /// Takes notifications that nobody has applied in time.
-  func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey]
+  func takeOverdue(of publisherIds: [PublisherId], limit: Int) async throws -> [NotificationKey]
   /// Puts aside what publishers have of some notifications, with the reason of each; returns what was open.
-  func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [Int64]) async throws -> [NotificationKey]
+  func putAside(_ reasons: [NotificationUUID: String], of publisherIds: [PublisherId]) async throws -> [NotificationKey]
 }
 
 extension NotificationStore: NotificationLedger {}

@@ -80,7 +80,7 @@ extension NotificationRuns {
         context.log.error(
           "notification put aside",
           [
-            "publisherId": .int(key.publisherId), "uuid": .string(key.uuid.text),
+            "publisherId": .int(key.publisherId.number), "uuid": .string(key.uuid.text),
             "reason": .string(reasons[key.uuid] ?? ""),
           ])
       }

@@ -26,7 +26,7 @@ final class NotificationRuns: RoleService {
     let apply: @LoopActor (PurchaseUpdate) async throws -> Told
     let publish: @LoopActor (consuming Told) -> Void
     /// Lets Apple be asked about a purchase of a publisher in an environment.
-    let hint: @LoopActor (Int64, OriginalTransactionId, Environment) async throws -> Void
+    let hint: @LoopActor (PublisherId, OriginalTransactionId, Environment) async throws -> Void
     let verifier: SignedDataVerifier
     let suspects: Suspects
     let begun: any RunCounts
@@ -44,7 +44,7 @@ final class NotificationRuns: RoleService {
   private lazy var sweeps = Chore(every: Self.sweepInterval, isReady: dependencies.isReady) { [weak self] in
     await self?.sweep()
   }
-  private var places: [Int64: AcceptedApps] = [:]
+  private var places: [PublisherId: AcceptedApps] = [:]
   private var placesRevision = -1
 
   /// A notification that must be applied, and what follows.
@@ -226,7 +226,7 @@ final class NotificationRuns: RoleService {
       context.log.warning(
         "only some customers of the download get an event about the withdrawn consent",
         [
-          "uuid": .string(notice.uuid.text), "publisherId": .int(notice.publisherId),
+          "uuid": .string(notice.uuid.text), "publisherId": .int(notice.publisherId.number),
           "told": .int(Int64(NotificationStore.mostCustomers)),
         ])
     }
@@ -248,7 +248,8 @@ final class NotificationRuns: RoleService {
   /// Verifies a notification, and decides what is next.
   private func step(_ key: NotificationKey, _ text: String) -> Step {
     guard let publisher = context.publishers[key.publisherId] else {
-      context.log.warning("a notification for a publisher without a file", ["publisherId": .int(key.publisherId)])
+      context.log.warning(
+        "a notification for a publisher without a file", ["publisherId": .int(key.publisherId.number)])
       metrics.applied.count("refused")
       return .notHere
     }

@@ -6,7 +6,7 @@ import EventLoop
 final class JobPlaces {
   /// A place that a job has.
   struct Place: Equatable {
-    fileprivate let publisher: Int64
+    fileprivate let publisher: PublisherId
     fileprivate let lane: JobLane
     fileprivate let origin: JobShares.Origin
     fileprivate let start: Duration
@@ -14,7 +14,7 @@ final class JobPlaces {
 
   /// Those that a free place suits alike.
   private struct Party: Hashable {
-    let publisher: Int64
+    let publisher: PublisherId
     let lane: JobLane
   }
 
@@ -51,7 +51,7 @@ final class JobPlaces {
   /// Takes a place for a job, or waits a moment for one.
   ///
   /// - Returns: `nil` if its publisher, or bulk, has all places that it may have. The job belongs into the line.
-  func take(_ publisher: Int64, _ lane: JobLane) async -> Place? {
+  func take(_ publisher: PublisherId, _ lane: JobLane) async -> Place? {
     switch shares.ask(publisher, lane, at: clock()) {
     case .takes: return hold(publisher, lane, .broker)
     case .goesAway: return nil
@@ -68,9 +68,9 @@ final class JobPlaces {
   }
 
   /// Takes a place for a job that has come out of the line with its call.
-  func hold(_ publisher: Int64, _ lane: JobLane) -> Place { hold(publisher, lane, .line) }
+  func hold(_ publisher: PublisherId, _ lane: JobLane) -> Place { hold(publisher, lane, .line) }
 
-  private func hold(_ publisher: Int64, _ lane: JobLane, _ origin: JobShares.Origin) -> Place {
+  private func hold(_ publisher: PublisherId, _ lane: JobLane, _ origin: JobShares.Origin) -> Place {
     let place = Place(publisher: publisher, lane: lane, origin: origin, start: clock())
     shares.hold(publisher, lane, origin, at: place.start)
     return place

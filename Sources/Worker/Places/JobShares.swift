@@ -32,7 +32,7 @@ struct JobShares {
   /// Places that the line has in any case, for publishers that hold few: deliveries of others may take all places.
   private(set) var line: SharedPlaces
   /// For each publisher the sum of the times at which its jobs took their places, for their mean age.
-  private var starts: [Int64: Duration] = [:]
+  private var starts: [PublisherId: Duration] = [:]
 
   /// - Parameter concurrency: the jobs that a worker runs at once, `worker.concurrency`.
   init(concurrency: Int) {
@@ -42,14 +42,14 @@ struct JobShares {
   }
 
   /// Whether a job may take a place now.
-  func mayTake(_ publisher: Int64, _ lane: JobLane) -> Bool {
+  func mayTake(_ publisher: PublisherId, _ lane: JobLane) -> Bool {
     all.allowance(publisher) > 0 && (lane == .usual || bulk.allowance(publisher) > 0)
   }
 
   /// Decides about a job. It counts once ``hold(_:_:_:at:)`` is called.
   ///
   /// - Parameter now: the time of a clock that never goes back.
-  func ask(_ publisher: Int64, _ lane: JobLane, at now: Duration) -> Verdict {
+  func ask(_ publisher: PublisherId, _ lane: JobLane, at now: Duration) -> Verdict {
     if mayTake(publisher, lane) { return .takes }
     guard let sum = starts[publisher], lane == .usual else { return .goesAway }
     return now - sum / all.held(by: publisher) <= Self.quickness ? .waits : .goesAway
@@ -57,7 +57,7 @@ struct JobShares {
 
   /// How many jobs of each publisher the worker may take out of the line now.
   var allowances: LineAllowances {
-    func left(_ publisher: Int64) -> LineAllowances.Left {
+    func left(_ publisher: PublisherId) -> LineAllowances.Left {
       let most = max(all.allowance(publisher), min(line.allowance(publisher), line.most - all.held(by: publisher)))
       return LineAllowances.Left(all: most, bulk: min(most, bulk.allowance(publisher)))
     }
@@ -70,7 +70,7 @@ struct JobShares {
   }
 
   /// Takes a place.
-  mutating func hold(_ publisher: Int64, _ lane: JobLane, _ origin: Origin = .broker, at now: Duration) {
+  mutating func hold(_ publisher: PublisherId, _ lane: JobLane, _ origin: Origin = .broker, at now: Duration) {
     all.take(publisher)
     if lane == .bulk { bulk.take(publisher) }
     if origin == .line { line.take(publisher) }
@@ -78,7 +78,7 @@ struct JobShares {
   }
 
   /// Gives back a place that was taken at a time.
-  mutating func end(_ publisher: Int64, _ lane: JobLane, _ origin: Origin = .broker, takenAt start: Duration) {
+  mutating func end(_ publisher: PublisherId, _ lane: JobLane, _ origin: Origin = .broker, takenAt start: Duration) {
     guard let sum = starts[publisher] else { return }
     all.giveBack(publisher)
     starts[publisher] = all.held(by: publisher) > 0 ? sum - start : nil

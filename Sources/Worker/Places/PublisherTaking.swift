@@ -3,7 +3,7 @@ import Ledger
 
 /// Decides by value of whom a worker takes due rows next, and how many: fairly between publishers.
 struct PublisherTaking {
-  private var turns: FairTurns<Int64>
+  private var turns: FairTurns<PublisherId>
   private var window = LookWindow()
 
   /// What to take now.
@@ -33,8 +33,8 @@ struct PublisherTaking {
   }
 
   /// Notes that a row of this publisher begins.
-  mutating func begin(_ publisherId: Int64) { turns.begin(publisherId) }
+  mutating func begin(_ publisherId: PublisherId) { turns.begin(publisherId) }
 
   /// Notes that it has ended.
-  mutating func end(_ publisherId: Int64) { turns.end(publisherId) }
+  mutating func end(_ publisherId: PublisherId) { turns.end(publisherId) }
 }

@@ -28,7 +28,7 @@ struct RefundLook {
   ) {
     (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
     log = dependencies.context.log.with([
-      "publisherId": .int(publisher.id), "refundRequestId": .string(due.request.id.text),
+      "publisherId": .int(publisher.id.number), "refundRequestId": .string(due.request.id.text),
       "transactionId": .string(due.request.transactionId.text),
       "environment": .string(due.request.purchase.environment.text),
     ])

@@ -18,7 +18,7 @@ final class RefundRuns: RoleService {
     /// Takes due requests out of the ledger, this many at most. For the lease nobody else takes them.
     let takeDue: @LoopActor ([PublisherShare], Int, Duration) async throws -> [DueRefundRequest]
     /// The requests without an answer, of these publishers and this many at most.
-    let backlog: @LoopActor ([Int64], Int) async throws -> (count: Int, deadline: Int64?)
+    let backlog: @LoopActor ([PublisherId], Int) async throws -> (count: Int, deadline: Int64?)
     let purchase: @LoopActor (PurchaseKey) async throws -> Purchase?
     /// Writes a request down; false if somebody has changed it since it had this revision.
     let record: @LoopActor (RefundRequest, Int64) async throws -> Bool

@@ -57,7 +57,7 @@ extension JobRun {
     /// Called when a job has joined the line.
     let onJoin: @LoopActor () -> Void
     /// Takes the next turn of a publisher's jobs that wait for an app, and returns how long until then.
-    let takeTurn: @LoopActor (_ publisher: Int64) async throws -> Duration
+    let takeTurn: @LoopActor (_ publisher: PublisherId) async throws -> Duration
     let ledger: any JobLedger
     let broker: any MessageBroker
     /// The doors of this build.
@@ -83,7 +83,7 @@ extension JobRun {
 
     init(
       settings: WorkerSettings, topology: Topology, leases: any JobLeases,
-      takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration,
+      takeTurn: @escaping @LoopActor (_ publisher: PublisherId) async throws -> Duration,
       onJoin: @escaping @LoopActor () -> Void, ledger: any JobLedger, broker: any MessageBroker, doors: DoorCatalog,
       publishers: @escaping @LoopActor () -> Publishers, appPlaces: @escaping @LoopActor (Publisher) -> [AppPlace],
       signedData: SignedDataVerifier = SignedDataVerifier(),

@@ -72,7 +72,7 @@ final class JobRun {
     self.dependencies = dependencies
     log = dependencies.log.with([
       "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
-      "publisherId": .int(job.publisherId), "attempt": .int(Int64(attempt)),
+      "publisherId": .int(job.publisherId.number), "attempt": .int(Int64(attempt)),
       "traceId": .string(job.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])
   }

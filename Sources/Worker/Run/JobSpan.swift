@@ -27,7 +27,7 @@ final class JobSpan {
     attributes = [
       Span.Attribute("countersign.synchronization_id", job.synchronizationId.text),
       Span.Attribute("countersign.transaction_id", job.transactionId.text),
-      Span.Attribute("countersign.publisher_id", job.publisherId),
+      Span.Attribute("countersign.publisher_id", job.publisherId.number),
       Span.Attribute("countersign.attempt", Int64(attempt)),
     ]
   }

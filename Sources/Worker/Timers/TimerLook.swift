@@ -24,7 +24,8 @@ struct TimerLook {
   init(_ due: DuePurchase, of publisher: Publisher, _ dependencies: TimerRuns.Dependencies, _ metrics: TimerMetrics) {
     (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
     log = dependencies.context.log.with([
-      "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId.text),
+      "publisherId": .int(due.key.publisherId.number),
+      "originalTransactionId": .string(due.key.originalTransactionId.text),
       "environment": .string(due.key.environment.text),
     ])
   }

@@ -8,7 +8,7 @@ import Domain
 ///
 /// An object: every job in flight refers to one.
 final class AppPlace: Sendable {
-  let publisherId: Int64
+  let publisherId: PublisherId
   let app: Publisher.App
   let environment: Environment
   /// The place by its name in budgets and routes.
@@ -23,7 +23,7 @@ final class AppPlace: Sendable {
   /// Whether Apple takes the key here.
   let standing = PlaceStanding()
 
-  private init(_ app: Publisher.App, of publisherId: Int64, _ environment: Environment, budgetScale: Double) {
+  private init(_ app: Publisher.App, of publisherId: PublisherId, _ environment: Environment, budgetScale: Double) {
     self.publisherId = publisherId
     self.app = app
     self.environment = environment

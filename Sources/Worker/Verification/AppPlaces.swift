@@ -11,7 +11,7 @@ import Service
 @LoopActor
 final class AppPlaces {
   private let context: RoleContext
-  private var known: [Int64: (publisher: Publisher, places: [AppPlace])] = [:]
+  private var known: [PublisherId: (publisher: Publisher, places: [AppPlace])] = [:]
   private var revision = -1
 
   init(_ context: RoleContext) {

@@ -1,6 +1,5 @@
 import AppStore
 import Domain
-import Formats
 import FoundationEssentials
 import JSON
 
@@ -16,7 +15,7 @@ struct KeptAnswers: Codable {
   /// Get All Subscription Statuses' answer, in the present place, if Apple knew of any.
   private(set) var statuses: Statuses?
   /// The places that this attempt is done with.
-  private(set) var passed: [String] = []
+  private(set) var passed: [PlaceName] = []
   /// Whether Apple refused an app's key everywhere.
   var isUnauthorized = false
   /// The time of Apple's last answer, in milliseconds since 1970.
@@ -65,17 +64,17 @@ struct KeptAnswers: Codable {
   mutating func forgetStatuses() { (statuses, earlierStatusesAt) = (nil, nil) }
 
   /// Goes on to the next place.
-  mutating func pass(_ place: String, at now: Int64) {
+  mutating func pass(_ place: PlaceName, at now: Int64) {
     (transaction, statuses, toldAt) = (nil, nil, now)
     (areEarlier, earlierStatusesAt, areStatusesUnknown) = (false, nil, false)
     passed.append(place)
   }
 
   /// Whether this attempt is done with a place.
-  func hasPassed(_ place: String) -> Bool { passed.contains { $0.exact == place.exact } }
+  func hasPassed(_ place: PlaceName) -> Bool { passed.contains(place) }
 
   /// Leaves out a place that this attempt must not ask.
-  mutating func skip(_ place: String) { passed.append(place) }
+  mutating func skip(_ place: PlaceName) { passed.append(place) }
 
   // MARK: In a route
 

@@ -14,7 +14,7 @@ import Observability
 @LoopActor
 final class PurchaseVerification {
   let dependencies: Dependencies
-  let publisherId: Int64
+  let publisherId: PublisherId
   let transactionId: TransactionId
   let log: Log
   /// The span of the run that asks.
@@ -68,9 +68,9 @@ final class PurchaseVerification {
   ) {
     // The publisher may have changed its mind about the environment since then.
     let route = route.flatMap(AppleRoute.init).flatMap { route in
-      places.contains { $0.call.name.exact == route.place.exact } ? route : nil
+      places.contains { $0.call.name == route.place } ? route : nil
     }
-    guard let first = places.first(where: { $0.call.name.exact == route?.place.exact }) ?? places.first else {
+    guard let first = places.first(where: { $0.call.name == route?.place }) ?? places.first else {
       return nil
     }
     let answers =
@@ -94,7 +94,7 @@ final class PurchaseVerification {
   }
 
   private init(
-    publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
+    publisherId: PublisherId, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
     _ answers: KeptAnswers, original: OriginalTransactionId?, _ grant: CallPermit?, _ urgency: CallUrgency,
     _ dependencies: Dependencies, _ log: Log, _ span: JobSpan?
   ) {
@@ -120,7 +120,7 @@ final class PurchaseVerification {
 
   /// The endpoint that the verification may ask at once.
   private func takeGrant() -> AppStoreEndpoint? {
-    guard let grant, grant.place.exact == place.call.name.exact else { return nil }
+    guard let grant, grant.place == place.call.name else { return nil }
     self.grant = nil
     return AppStoreEndpoint(rawValue: grant.endpoint)
   }

@@ -18,7 +18,7 @@ struct PublisherAppsTests {
     AcceptedApps.App(bundleId: bundleId, appAppleId: appAppleId, environments: environments)
   }
 
-  private func publisherApps(_ listed: [(Int64, AcceptedApps.App)]) -> PublisherApps {
+  private func publisherApps(_ listed: [(PublisherId, AcceptedApps.App)]) -> PublisherApps {
     PublisherApps(listed.map { PublisherApps.Listed(publisherId: $0.0, $0.1) })
   }
 

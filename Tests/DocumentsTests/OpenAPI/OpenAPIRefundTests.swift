@@ -11,7 +11,7 @@ struct OpenAPIRefundTests {
   private func names(_ bytes: [UInt8], _ path: String...) throws -> Set<String> {
     var value: JSONValue = try JSONText(bytes).decoded()
     for name in path {
-      guard case .object(let members) = value, let member = members[name.exact] else { return [] }
+      guard case .object(let members) = value, let member = members[name] else { return [] }
       value = member
     }
     if case .object(let members) = value { return Set(members.keys.map(\.text)) } else { return [] }

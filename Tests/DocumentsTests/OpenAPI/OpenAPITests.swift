@@ -130,7 +130,7 @@ struct OpenAPITests {
   private func names(_ value: JSONValue, _ path: String...) -> Set<String>? {
     var value = value
     for name in path {
-      guard case .object(let members) = value, let member = members[name.exact] else { return nil }
+      guard case .object(let members) = value, let member = members[name] else { return nil }
       value = member
     }
     if case .object(let members) = value { return Set(members.keys.map(\.text)) } else { return nil }

@@ -30,7 +30,7 @@ struct EventCursorTests {
 
   @Test func `a history is one server's, one timeline's and one publisher's`() {
     let all = [(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (11, 1, 1), (1, 11, 1)].map { system, timeline, publisher in
-      EventCursor.history(system: Int64(system), timeline: Int64(timeline), publisher: Int64(publisher))
+      EventCursor.history(system: Int64(system), timeline: Int64(timeline), publisher: PublisherId(Int64(publisher)))
     }
     #expect(Set(all).count == all.count)
     #expect(all[0] == EventCursor.history(system: 1, timeline: 1, publisher: 1))

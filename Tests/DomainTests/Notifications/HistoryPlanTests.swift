@@ -36,7 +36,7 @@ struct HistoryPlanTests {
       (0..<40).map { id in
         (0...60).first { minute in
           let source = NotificationSource(
-            .init(publisherId: Int64(id), bundleId: "com.example.app", environment: "Production"),
+            .init(publisherId: PublisherId(Int64(id)), bundleId: "com.example.app", environment: "Production"),
             readThrough: Self.now)
           return plan.isDue(source, now: Self.now + Int64(minute) * 60_000 + Self.hour)
         }

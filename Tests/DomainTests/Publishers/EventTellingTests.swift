@@ -6,13 +6,13 @@ import Testing
 struct EventTellingTests {
   private let now: Int64 = 1_700_000_000_000
 
-  private func publisher(_ id: Int64, _ mode: Publisher.Mode) -> Publisher {
+  private func publisher(_ id: PublisherId, _ mode: Publisher.Mode) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]), mode: mode,
       webhooks: [])
   }
 
-  private func telling(of id: Int64, since time: Int64?) -> EventTelling {
+  private func telling(of id: PublisherId, since time: Int64?) -> EventTelling {
     let broken = BrokenPublisher(file: "3.json", id: 3, mistakes: ["x"], hidesCallers: false)
     return Publishers([publisher(1, .live), publisher(2, .shadow)], broken: [broken])
       .telling(of: id, since: time, now: now, settling: .seconds(60))
@@ -43,7 +43,7 @@ struct EventTellingTests {
   }
 
   @Test func `what a person asks for and Apple's notifications do not follow the mode`() throws {
-    func delivery(_ topic: String, round: String = "") throws -> Delivery {
+    func delivery(_ topic: EventTopic, round: DeliveryRound = .first) throws -> Delivery {
       try Delivery(
         eventId: "evt_1", endpointId: "e", round: round, headers: [:],
         body: Array(#"{"broadcasterId":2,"topic":"\#(topic)","data":{}}"#.utf8))

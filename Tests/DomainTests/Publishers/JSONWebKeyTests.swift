@@ -42,7 +42,7 @@ struct JSONWebKeyTests {
   private static let okpSignature =
     "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"
 
-  private func check(_ jwk: String, _ signed: String, _ signature: String, _ algorithm: String) throws {
+  private func check(_ jwk: String, _ signed: String, _ signature: String, _ algorithm: SignatureAlgorithm) throws {
     let key = try key(jwk)
     #expect(key.key.algorithm == algorithm)
     let bytes = try #require(Base64URL.decode(signature))

@@ -5,7 +5,7 @@ import Testing
 struct EventPacesTests {
   /// Counts events that come in one moment.
   private func crowds(
-    _ count: Int, of publisher: Int64 = 1, at now: Duration, _ paces: inout EventPaces
+    _ count: Int, of publisher: PublisherId = 1, at now: Duration, _ paces: inout EventPaces
   ) -> [EventCrowd] {
     (0..<count).map { _ in paces.add(publisher, at: now) }
   }
@@ -53,7 +53,7 @@ struct EventPacesTests {
 
   @Test func `publishers whose events are through are forgotten`() {
     var paces = EventPaces()
-    for publisher in 0..<1_000 { _ = paces.add(Int64(publisher), at: .zero) }
+    for publisher in 0..<1_000 { _ = paces.add(PublisherId(Int64(publisher)), at: .zero) }
     #expect(paces.count == 1_000)
     _ = paces.add(5_000, at: .seconds(1))
     #expect(paces.count == 1)

@@ -10,7 +10,7 @@ import Testing
 struct CleengEventsTests {
   private typealias Lab = CleengLab
 
-  private func topics(_ events: [Event]) -> [String] { events.map(\.topic) }
+  private func topics(_ events: [Event]) -> [EventTopic] { events.map(\.topic) }
 
   // MARK: Payments
 

@@ -9,7 +9,7 @@ import Testing
 struct CleengLifeTests {
   private typealias T = TestPurchases
 
-  private func topics(_ before: Purchase, _ after: Purchase) -> [String] {
+  private func topics(_ before: Purchase, _ after: Purchase) -> [EventTopic] {
     CleengLab.events(before, after).map(\.topic)
   }
 

@@ -7,9 +7,10 @@ import Testing
 struct PublishersTests {
   private static func hash(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 32) }
 
-  private static func publisher(_ id: Int64, _ doors: OpenDoors = OpenDoors()) -> Publisher {
+  private static func publisher(_ id: PublisherId, _ doors: OpenDoors = OpenDoors()) -> Publisher {
     Publisher(
-      id: id, customers: .open, tokenHashes: [hash(UInt8(id))], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      id: id, customers: .open, tokenHashes: [hash(UInt8(id.number))], customerTokens: nil, apps: [],
+      offers: OfferCatalog([]),
       doors: doors, webhooks: [])
   }
 
@@ -52,7 +53,7 @@ struct PublishersTests {
   }
 
   @Test func byNameAndKey() {
-    func holder(_ name: String, _ byte: UInt8, isSecret: Bool = false) -> Int64? {
+    func holder(_ name: String, _ byte: UInt8, isSecret: Bool = false) -> PublisherId? {
       publishers.holder(
         ofHash: Self.hash(byte), at: .iaptic, ring: IapticDoor.ring(of: name, isSecret: isSecret), now: 0
       ).found?.publisher.id

@@ -16,7 +16,8 @@ struct SamePeriodTests {
       mbaasy: MbaasyDoor(policy: DoorPolicy(), clientTokens: [])))
 
   private func period(
-    _ id: TransactionId, bought: Double = 0, expires: Double? = 30, line: String? = "900", signed: Double? = nil
+    _ id: TransactionId, bought: Double = 0, expires: Double? = 30, line: WebOrderLineItemId? = "900",
+    signed: Double? = nil
   ) -> TransactionFacts {
     var facts = T.transaction(id, bought: bought, expires: expires, signed: signed)
     (facts.webOrderLineItemId, facts.originalPurchaseDate) = (line, T.at(-0.001))
@@ -45,7 +46,7 @@ struct SamePeriodTests {
   }
 
   /// The topics of events, with the reason where they have one.
-  private func told(_ events: [Event]) throws -> [String] {
+  private func told(_ events: [Event]) throws -> [EventTopic] {
     try events.map { event in
       guard case .object(let envelope) = try JSONText(event.body).decoded(as: JSONValue.self),
         case .object(let data) = envelope["data"]

@@ -9,7 +9,7 @@ import Testing
 
 /// How fast a credential may send receipts.
 struct DoorPaceTests {
-  private static func publisher(_ id: Int64, perSecond: Int?) -> Publisher {
+  private static func publisher(_ id: PublisherId, perSecond: Int?) -> Publisher {
     let policy = DoorPolicy(maxRequestsPerSecond: perSecond)
     func hash(_ text: String) -> [UInt8] { SHA256.hash(Array("\(text)-\(id)".utf8)) }
     return Publisher(
@@ -24,17 +24,17 @@ struct DoorPaceTests {
 
   private let publishers = Publishers([publisher(7, perSecond: 2), publisher(8, perSecond: nil)])
 
-  private func iaptic(_ id: Int64, key: String) -> HTTPServerRequest {
+  private func iaptic(_ id: PublisherId, key: String) -> HTTPServerRequest {
     HTTPServerRequest(
       method: "POST", path: ["v1", "validate"], query: [("appName", "app-\(id)"), ("apiKey", "\(key)-\(id)")],
       headers: [])
   }
 
-  private func mbaasy(_ id: Int64) -> HTTPServerRequest {
+  private func mbaasy(_ id: PublisherId) -> HTTPServerRequest {
     HTTPServerRequest(method: "POST", path: [], headers: [("Authorization", "Bearer client-\(id)")])
   }
 
-  private func cleeng(_ id: Int64) -> HTTPServerRequest {
+  private func cleeng(_ id: PublisherId) -> HTTPServerRequest {
     HTTPServerRequest(method: "POST", path: [], headers: [("X-Publisher-Token", "token-\(id)")])
   }
 

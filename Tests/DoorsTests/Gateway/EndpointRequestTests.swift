@@ -46,7 +46,7 @@ struct EndpointRequestTests {
 
   @Test func `a wrong topic in a path is named, with the nearest one`() {
     let known = DoorRegistry.catalog.topics
-    let topics = known.joined(separator: " or ")
+    let topics = known.map(\.text).joined(separator: " or ")
     #expect(
       UnknownTopic("inappPurchaseSyncresults", among: known).inPath
         == "\"inappPurchaseSyncresults\" is not known; expected \(topics); did you mean inappPurchaseSyncResult?")
@@ -80,7 +80,7 @@ struct EndpointRequestTests {
     ("cleeng", ["inappPurchaseSyncResult"]), ("fovea", ["purchases.updated"]),
     ("mbaasy", ["in_app_purchase.created", "in_app_purchase.updated"]),
   ])
-  func `the format chooses the topics of an endpoint that names none`(format: String, topics: [String]) throws {
+  func `the format chooses the topics of an endpoint that names none`(format: String, topics: [EventTopic]) throws {
     #expect(try created(#"{"url":"https://example.com","format":"\#(format)"}"#).topics == topics)
   }
 

@@ -37,7 +37,7 @@ struct EvidenceIntakeTests {
   }
 
   private static func publisher(
-    _ apps: [Publisher.App], id: Int64 = 7, grant: GrantWhileAppleIsAway? = nil
+    _ apps: [Publisher.App], id: PublisherId = 7, grant: GrantWhileAppleIsAway? = nil
   ) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps, offers: OfferCatalog([]),
@@ -124,7 +124,7 @@ struct EvidenceIntakeTests {
       let piece = try #require(kept.piece(of: kept.purchases[0]))
       let parts = [Base64URL.encode(piece.payload), Base64URL.encode(piece.signature)]
       let text = "\(String(decoding: piece.signedHeader, as: UTF8.self)).\(parts.joined(separator: "."))"
-      #expect(piece.source == .client && text.exact == jws.exact)
+      #expect(piece.source == .client && text.isExactly(jws))
     }
   }
 
@@ -219,7 +219,7 @@ struct EvidenceIntakeTests {
   @Test func `whoever gives way is told at once, and everybody else is read`() async throws {
     let line = EvidenceLine(EvidenceTurns.Limits(atOnce: 1, most: .init(texts: 8, bytes: 800)), Metrics())
     let order = Order()
-    func read(_ name: String, of publisher: Int64, from address: Int) -> Task<Void, Never> {
+    func read(_ name: String, of publisher: PublisherId, from address: Int) -> Task<Void, Never> {
       Task.immediate { @LoopActor in
         let source = EvidenceTurns.Source(publisher: publisher, address: AddressGroup("192.0.2.\(address)"))
         let value = await line.read(1, of: source) { name }
@@ -227,7 +227,7 @@ struct EvidenceIntakeTests {
       }
     }
     var tasks = [1, 1, 2, 2, 3].enumerated().map { read("\($0.offset)", of: 7, from: $0.element) }
-    tasks += ["5", "6", "7"].enumerated().map { read($0.element, of: Int64(8 + $0.offset), from: 9) }
+    tasks += ["5", "6", "7"].enumerated().map { read($0.element, of: PublisherId(Int64(8 + $0.offset)), from: 9) }
     tasks.append(read("new", of: 20, from: 9))
     for task in tasks { await task.value }
     let refused = order.names.filter { $0.hasPrefix("not") }

@@ -222,10 +222,10 @@ struct IapticAnswerTests {
       purchases: [PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"): purchase("1")],
       publisher: publisher, customerId: "alice", token: nil, now: Self.now)
     let shown = try data(answer)
-    guard case .array(let collection)? = shown["collection".exact], case .object(let only)? = collection.first else {
+    guard case .array(let collection)? = shown["collection"], case .object(let only)? = collection.first else {
       Issue.record("nothing is shown")
       return
     }
-    #expect(collection.count == 1 && only["purchaseId".exact] == .string("1"))
+    #expect(collection.count == 1 && only["purchaseId"] == .string("1"))
   }
 }

@@ -37,7 +37,7 @@ struct IapticEventsTests {
   private func member(_ event: Event, _ path: String...) throws -> String? {
     var value = try data(event)
     for name in path {
-      guard case .object(let members) = value, let next = members[name.exact] else { return nil }
+      guard case .object(let members) = value, let next = members[name] else { return nil }
       value = next
     }
     if case .string(let text) = value { return text } else { return nil }

@@ -71,7 +71,8 @@ struct PlayFabAnswerTests {
     let ids = (keys + others).map { publisher, environment, id, product in
       PlayFabItem.instanceId(
         PurchaseKey(
-          publisherId: Int64(publisher), environment: Environment(environment), originalTransactionId: "\(id)"),
+          publisherId: PublisherId(Int64(publisher)), environment: Environment(environment),
+          originalTransactionId: "\(id)"),
         ProductId(product))
     }
     #expect(Set(ids).count == ids.count)
@@ -162,12 +163,14 @@ struct PlayFabAnswerTests {
 
   private static let charged = apple(8_990, "EUR")
 
-  private static func apple(_ thousandths: Int64, _ currency: String, isOfOffer: Bool = false) -> PlayFabApplePrice? {
+  private static func apple(_ thousandths: Int64, _ currency: CurrencyCode, isOfOffer: Bool = false)
+    -> PlayFabApplePrice?
+  {
     PlayFabApplePrice(thousandths: thousandths, currency: currency, offer: (isOfOffer ? 1 : nil, nil, nil))
   }
 
   private func error(
-    _ amount: Int64, _ currency: String?, catalog: Offer.Price? = nil, apple: PlayFabApplePrice? = nil,
+    _ amount: Int64, _ currency: CurrencyCode?, catalog: Offer.Price? = nil, apple: PlayFabApplePrice? = nil,
     quantity: Int64 = 1
   ) -> Int64? {
     do throws(PlayFabError) {
@@ -198,7 +201,7 @@ struct PlayFabAnswerTests {
   }
 
   @Test func recordedPrices() {
-    func recorded(_ amount: Int64, _ currency: String?, _ apple: PlayFabApplePrice?) -> PlayFabRecordedPrice {
+    func recorded(_ amount: Int64, _ currency: CurrencyCode?, _ apple: PlayFabApplePrice?) -> PlayFabRecordedPrice {
       PlayFabPrice(amount: amount, currency: currency).recorded(catalog: Self.dollars, apple: apple, quantity: 1)
     }
     #expect(recorded(899, "EUR", nil) == PlayFabRecordedPrice(source: .request, currency: "EUR", total: 899))

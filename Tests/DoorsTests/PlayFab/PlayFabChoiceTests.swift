@@ -31,7 +31,7 @@ struct PlayFabChoiceTests {
 
   /// The product that is meant, or the number of the error.
   private func meant(
-    _ purchases: [LocalPurchase], owned: [ProductId] = [], price: Int64 = 199, currency: String? = nil,
+    _ purchases: [LocalPurchase], owned: [ProductId] = [], price: Int64 = 199, currency: CurrencyCode? = nil,
     catalog: PlayFabCatalog = catalog
   ) -> String {
     let choice = PlayFabChoice(purchases, catalog, PlayFabPrice(amount: price, currency: currency), now: Self.now)

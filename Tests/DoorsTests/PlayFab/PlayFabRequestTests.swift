@@ -116,7 +116,7 @@ struct PlayFabAuthenticationTests {
 
   private static let key = try? P256PrivateKey.generate()
 
-  private static func publisher(_ id: Int64, _ doors: OpenDoors, hasApp: Bool = true) -> Publisher {
+  private static func publisher(_ id: PublisherId, _ doors: OpenDoors, hasApp: Bool = true) -> Publisher {
     let app = key.map {
       Publisher.App(
         bundleId: "com.a", appAppleId: 5, issuerId: "i", keyId: "k", privateKey: $0, environments: ["Production"])
@@ -128,7 +128,7 @@ struct PlayFabAuthenticationTests {
       offers: OfferCatalog([]), doors: doors, webhooks: [])
   }
 
-  private static func ticket(_ publisher: Int64, _ customer: String = "42", exp: Int64 = now + 60) -> String {
+  private static func ticket(_ publisher: PublisherId, _ customer: String = "42", exp: Int64 = now + 60) -> String {
     let signed =
       Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "."
       + Base64URL.encode(Array(#"{"publisherId":\#(publisher),"customerId":"\#(customer)","exp":\#(exp)}"#.utf8))

@@ -15,7 +15,7 @@ struct WebhookPayloadTests {
   private let key = Array("0123456789abcdef0123456789abcdef".utf8)
   private var password: String { String(decoding: key, as: UTF8.self) }
 
-  private func body(_ topic: String, data: String) -> String {
+  private func body(_ topic: EventTopic, data: String) -> String {
     #"{"broadcasterId":7,"data":\#(data),"topic":"\#(topic)"}"#
   }
 
@@ -32,7 +32,7 @@ struct WebhookPayloadTests {
   private func text(_ payload: WebhookPayload) -> String { String(decoding: payload.body, as: UTF8.self) }
 
   @Test(arguments: [EventTopic.purchasesUpdated, EventTopic.synchronizationResult, EventTopic.inAppPurchaseCreated])
-  func `cleeng is the event byte for byte`(topic: String) throws {
+  func `cleeng is the event byte for byte`(topic: EventTopic) throws {
     let body = body(topic, data: Self.updated)
     let payload = try payload(.cleeng, body)
     #expect(text(payload) == body && payload.headers.isEmpty)
@@ -52,7 +52,7 @@ struct WebhookPayloadTests {
   }
 
   @Test(arguments: [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated])
-  func `mbaasy is the data with its digest`(topic: String) throws {
+  func `mbaasy is the data with its digest`(topic: EventTopic) throws {
     let payload = try payload(.mbaasy, body(topic, data: Self.mbaasyBody))
     #expect(text(payload) == Self.mbaasyBody)
     let digest = Hex.encode(HMACSHA256.authenticate(Array(Self.mbaasyBody.utf8), key: key))
@@ -79,9 +79,9 @@ struct WebhookPayloadTests {
       (.fovea, EventTopic.synchronizationResult), (.fovea, EventTopic.webhookEndpointDisabled),
       (.fovea, EventTopic.inAppPurchaseUpdated), (.mbaasy, EventTopic.synchronizationResult),
       (.mbaasy, EventTopic.entitlementsChanged), (.mbaasy, EventTopic.purchasesUpdated),
-    ] as [(WebhookEndpoint.Format, String)])
+    ] as [(WebhookEndpoint.Format, EventTopic)])
   func `an event that a format has no shape for is posted unchanged`(
-    format: WebhookEndpoint.Format, topic: String
+    format: WebhookEndpoint.Format, topic: EventTopic
   ) throws {
     let body = body(topic, data: #"{"endpointId":"e"}"#)
     let payload = try payload(format, body)

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import FoundationEssentials
@@ -6,7 +7,7 @@ import Simulator
 
 /// A canary for every secret setting, and the files that hold them.
 struct CanaryPlan {
-  static let publisher: Int64 = 1004
+  static let publisher: PublisherId = 1004
 
   /// The canary of each setting, as docs/reference/configuration.md names it. The name of a part of a publisher's file
   /// stands before its keys.

@@ -1,5 +1,6 @@
 import AMQP
 import Crypto
+import Domain
 import EventLoop
 import Fleets
 import Formats
@@ -119,7 +120,7 @@ struct PersonTests {
           line.contains(".log: ") || line.contains("/metrics: ") || line.contains("in headers of ")
         }
         #expect(stays.isEmpty, "\(stays.joined(separator: "\n"))")
-        let hash = CustomerDigest.short(of: person.text, of: RunningFleet.publisher)
+        let hash = CustomerDigest.short(of: person.text, of: RunningFleet.publisher.number)
         #expect(!fleet.logged("\"customer\":\"\(hash)\"").isEmpty, "support finds the customer's lines")
         let unreadable = fleet.logged("\"event\":\"a commit failed\"")
         #expect(unreadable.contains { $0.contains("\"customer\":\"\(hash)\"") }, "support finds the unreadable row")

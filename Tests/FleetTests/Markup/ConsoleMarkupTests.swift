@@ -150,7 +150,7 @@ struct ConsoleMarkupTests {
           #expect(isShown, "\(kind) shows \(field.text)")
         }
         for kind in field.twins {
-          let isTold = walk.texts[kind, default: []].contains(field.text.exact)
+          let isTold = walk.texts[kind, default: []].contains(ExactText(field.text))
           #expect(isTold, "\(kind) tells \(field.text)")
         }
       }

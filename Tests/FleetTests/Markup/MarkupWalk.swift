@@ -135,7 +135,7 @@ final class MarkupWalk {
 
   private static func collect(_ value: JSONValue, _ texts: inout Set<ExactText>) {
     switch value {
-    case .string(let text): texts.insert(text.exact)
+    case .string(let text): texts.insert(ExactText(text))
     case .array(let values): for value in values { collect(value, &texts) }
     case .object(let members): for value in members.values { collect(value, &texts) }
     default: break

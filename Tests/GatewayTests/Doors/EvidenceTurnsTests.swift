@@ -1,3 +1,4 @@
+import Domain
 import HTTPServer
 import Testing
 
@@ -12,7 +13,7 @@ struct EvidenceTurnsTests {
     EvidenceTurns(EvidenceTurns.Limits(atOnce: atOnce, most: .init(texts: texts, bytes: bytes)))
   }
 
-  private func source(_ publisher: Int64, _ address: String = greedy) -> EvidenceTurns.Source {
+  private func source(_ publisher: PublisherId, _ address: String = greedy) -> EvidenceTurns.Source {
     EvidenceTurns.Source(publisher: publisher, address: AddressGroup(address))
   }
 
@@ -263,7 +264,7 @@ struct EvidenceTurnsTests {
   @Test func `one who has as much as the others takes nobody's place`() {
     var turns = turns(texts: 8)
     put([0], source(9), &turns)
-    for publisher in 1...3 { put([publisher * 10, publisher * 10 + 1], source(Int64(publisher)), &turns) }
+    for publisher in 1...3 { put([publisher * 10, publisher * 10 + 1], source(PublisherId(Int64(publisher))), &turns) }
     put([40], source(4), &turns)
     #expect(turns.add(41, bytes: 1, of: source(4)) == .refused(.full))
   }
@@ -274,7 +275,7 @@ struct EvidenceTurnsTests {
     for number in 1...5 { put([number], source(1, "192.0.2.\(number)"), &turns) }
     put(6...7, source(2), &turns)
     for newcomer in 10...12 {
-      #expect(turns.add(newcomer, bytes: 1, of: source(Int64(newcomer))) != .refused(.full))
+      #expect(turns.add(newcomer, bytes: 1, of: source(PublisherId(Int64(newcomer)))) != .refused(.full))
     }
     let order = order(&turns, behind: 0)
     #expect(order.count == 7 && Set(order).isSuperset(of: [6, 7, 10, 11, 12]))

@@ -9,7 +9,7 @@ import Testing
 @LoopActor
 struct RefusalAllowanceTests {
   private static let (door, other) = (Door("m", asker: .customer), Door("c", asker: .customer))
-  private let app = RefusalAllowance.Sender(Self.door, publisherId: 7, name: "com.a".exact)
+  private let app = RefusalAllowance.Sender(Self.door, publisherId: 7, name: ExactText("com.a"))
 
   @Test func `a receipt is kept once a minute`() {
     let allowance = RefusalAllowance()
@@ -23,9 +23,9 @@ struct RefusalAllowanceTests {
     let kept = (0..<100).filter { allowance.admits([UInt8($0)], of: app, now: 1000) }
     #expect(kept == Array(0..<10))
     let others = [
-      RefusalAllowance.Sender(Self.door, publisherId: 7, name: "com.b".exact),
-      RefusalAllowance.Sender(Self.door, publisherId: 8, name: "com.a".exact),
-      RefusalAllowance.Sender(Self.other, publisherId: 7, name: "com.a".exact),
+      RefusalAllowance.Sender(Self.door, publisherId: 7, name: ExactText("com.b")),
+      RefusalAllowance.Sender(Self.door, publisherId: 8, name: ExactText("com.a")),
+      RefusalAllowance.Sender(Self.other, publisherId: 7, name: ExactText("com.a")),
     ]
     let admitted = others.map { allowance.admits([1], of: $0, now: 1000) }
     #expect(admitted == [true, true, true])
@@ -68,8 +68,8 @@ struct RefusalAllowanceTests {
 
   private static let mostOfOne = RefusalAllowance.mostSenders / 4 * 3
 
-  private func sender(_ number: Int, publisher: Int64 = 7) -> RefusalAllowance.Sender {
-    RefusalAllowance.Sender(Self.other, publisherId: publisher, name: "\(number)".exact)
+  private func sender(_ number: Int, publisher: PublisherId = 7) -> RefusalAllowance.Sender {
+    RefusalAllowance.Sender(Self.other, publisherId: publisher, name: ExactText("\(number)"))
   }
 
   @Test func `times at the ends of the numbers do no harm`() {

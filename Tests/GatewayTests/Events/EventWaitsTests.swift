@@ -12,7 +12,7 @@ struct EventWaitsTests {
   /// What the ledger is asked, and what it answers.
   @LoopActor
   private final class Ledger {
-    var asked: [[Int64]] = []
+    var asked: [[PublisherId]] = []
     var answers: [Result<[Int], any Error>] = []
 
     func look(_ readers: [EventFeed.Reader]) throws -> [Int] {

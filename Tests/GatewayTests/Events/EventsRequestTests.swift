@@ -7,7 +7,7 @@ import Testing
 
 /// The query of a request for events, and an event as the answer has it.
 struct EventsRequestTests {
-  private static let topics = ["a", "b", "b.c"]
+  private static let topics: [EventTopic] = ["a", "b", "b.c"]
   private static let cursor = EventCursor(history: 1, position: EventPosition(horizon: 2, place: 3))
 
   private func read(_ query: [(String, String)]) throws(Problem) -> EventsRequest {

@@ -52,7 +52,7 @@ struct TopologyTests {
     try await channel.enableConfirms()
     // The time stands still: the burst comes in one moment.
     let queues = DeliveryQueues(topology, clock: { .zero })
-    func publish(_ name: String, of publisher: Int64) async throws {
+    func publish(_ name: String, of publisher: PublisherId) async throws {
       try await channel.publish(
         AMQPMessage(exchange: "", routingKey: queues.next(of: publisher), messageID: name, body: Array("{}".utf8)))
     }

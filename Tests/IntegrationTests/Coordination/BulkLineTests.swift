@@ -17,7 +17,7 @@ struct BulkLineTests {
   private let place = CallPlace(
     bundleId: "app", environment: "Production", budgets: [CallBudget(endpoint: "info", perSecond: 0.001)])
 
-  private func job(_ number: Int, publisher: Int64 = 1, _ lane: JobLane = .bulk) -> Job {
+  private func job(_ number: Int, publisher: PublisherId = 1, _ lane: JobLane = .bulk) -> Job {
     CoordinationOnRedis.job(
       SynchronizationId("\(lane)\(number)"), customer: "7", transaction: TransactionId("\(publisher)0\(number)"),
       publisher: publisher, lane: lane)
@@ -41,7 +41,7 @@ struct BulkLineTests {
 
   /// Lets the next look find all lines.
   private func lookAgain(_ test: CoordinationOnRedis) async throws {
-    for (set, line) in [("lines", place.name), ("lines:bulk", "\(place.name)||bulk")] {
+    for (set, line) in [("lines", place.name.text), ("lines:bulk", "\(place.name)||bulk")] {
       _ = try await test.redis.send(["ZADD", test.prefix + set, "XX", "0", line])
     }
   }
@@ -54,7 +54,7 @@ struct BulkLineTests {
   }
 
   /// Allowances with a rest for some publishers, of which as many may be in bulk.
-  private func allowances(_ publishers: [Int64: Int], others: Int = 50) -> LineAllowances {
+  private func allowances(_ publishers: [PublisherId: Int], others: Int = 50) -> LineAllowances {
     LineAllowances(
       all: 50, bulk: 50, others: LineAllowances.Left(all: others, bulk: others),
       publishers: publishers.mapValues { LineAllowances.Left(all: $0, bulk: $0) })
@@ -136,7 +136,7 @@ struct BulkLineTests {
 
   /// Lets the waiting jobs have all calls that they want.
   private func widen(_ test: CoordinationOnRedis) async throws {
-    for line in [place.name, "\(place.name)||bulk"]
+    for line in [place.name.text, "\(place.name)||bulk"]
     where try await test.redis.send(["EXISTS", test.prefix + "line:" + line]).integer == 1 {
       _ = try await test.redis.send(["HSET", test.prefix + "line:" + line, "budgets", "info 1000"])
     }
@@ -145,9 +145,9 @@ struct BulkLineTests {
 
   /// Lets publishers 1 to 3 wait with some jobs each.
   private func joinThree(_ test: CoordinationOnRedis, _ lane: JobLane, _ count: Int = 2) async throws {
-    for publisher: Int64 in 1...3 {
+    for publisher in (1...3).map({ PublisherId($0) }) {
       for number in 1...count {
-        try await join(test, job(Int(publisher) * 10 + number, publisher: publisher, lane), mayCall: false)
+        try await join(test, job(Int(publisher.number) * 10 + number, publisher: publisher, lane), mayCall: false)
       }
     }
     try await widen(test)

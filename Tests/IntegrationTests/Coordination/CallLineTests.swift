@@ -18,7 +18,7 @@ struct CallLineTests {
     bundleId: "app", environment: "Production",
     budgets: [CallBudget(endpoint: "info", perSecond: 1000), CallBudget(endpoint: "statuses", perSecond: 1000)])
 
-  private func job(_ id: String, _ customer: String, publisher: Int64 = 1) -> Job {
+  private func job(_ id: String, _ customer: String, publisher: PublisherId = 1) -> Job {
     CoordinationOnRedis.job(
       SynchronizationId(id), customer: CustomerId(customer), transaction: transaction(id), publisher: publisher)
   }
@@ -47,7 +47,7 @@ struct CallLineTests {
     for budget in place.budgets {
       _ = try await test.redis.send(["HDEL", test.prefix + "budgets", "pause:\(place.name)|\(budget.endpoint)"])
     }
-    for line in [place.name] + place.budgets.map({ "\(place.name)|\($0.endpoint)" }) {
+    for line in [place.name.text] + place.budgets.map({ "\(place.name)|\($0.endpoint)" }) {
       _ = try await test.redis.send(["ZADD", test.prefix + "lines", "XX", "0", line])
     }
   }

@@ -16,7 +16,8 @@ struct ClaimTests {
   private let hour = CoordinationOnRedis.hour
 
   private func job(
-    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
+    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100",
+    publisher: PublisherId = 1,
     lane: JobLane = .usual
   ) -> Job {
     CoordinationOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher, lane: lane)

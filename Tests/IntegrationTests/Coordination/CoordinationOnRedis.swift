@@ -56,7 +56,8 @@ struct CoordinationOnRedis {
   }
 
   nonisolated static func job(
-    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
+    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100",
+    publisher: PublisherId = 1,
     kind: Job.Kind = .registration, lane: JobLane = .usual
   ) -> Job {
     Job(

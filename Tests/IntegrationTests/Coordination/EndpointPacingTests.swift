@@ -29,7 +29,8 @@ struct EndpointPacingTests {
     await redis.stop()
   }
 
-  private func delivery(_ event: EventId = "evt_1", attempt: Int = 1, round: String = "") throws -> Delivery {
+  private func delivery(_ event: EventId = "evt_1", attempt: Int = 1, round: DeliveryRound = .first) throws -> Delivery
+  {
     let body = #"{"broadcasterId":1,"topic":"t","data":{"synchronizationId":"s","name":"Zoë \"\u00e9\n"}}"#
     var delivery = try Delivery(
       eventId: event, endpointId: nil, round: round,

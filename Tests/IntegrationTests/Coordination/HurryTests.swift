@@ -15,7 +15,7 @@ import Testing
 struct HurryTests {
   private let hour = CoordinationOnRedis.hour
 
-  private func job(_ id: String = "s", transaction: TransactionId = "100", publisher: Int64 = 1) -> Job {
+  private func job(_ id: String = "s", transaction: TransactionId = "100", publisher: PublisherId = 1) -> Job {
     CoordinationOnRedis.job(SynchronizationId(id), transaction: transaction, publisher: publisher)
   }
 

@@ -15,7 +15,8 @@ import Testing
 struct LimitTests {
   private let hour = CoordinationOnRedis.hour
 
-  private func job(_ id: Int, customer: CustomerId = "7", publisher: Int64 = 1, isByCustomer: Bool = false) -> Job {
+  private func job(_ id: Int, customer: CustomerId = "7", publisher: PublisherId = 1, isByCustomer: Bool = false) -> Job
+  {
     Job(
       synchronizationId: SynchronizationId("s\(id)"), publisherId: publisher, customerId: customer,
       transactionId: TransactionId("\(1000 + id)"), isByCustomer: isByCustomer, registeredAt: 1)

@@ -33,7 +33,7 @@ struct KeySetTests {
         fetch: { await KeySetFetch.run($0, timeout: .seconds(300)) })
     }
 
-    static func publisher(_ id: Int64, _ url: String?) -> Publisher {
+    static func publisher(_ id: PublisherId, _ url: String?) -> Publisher {
       Publisher(
         id: id, customers: .open, tokenHashes: [],
         customerTokens: url.map {
@@ -53,7 +53,7 @@ struct KeySetTests {
     }
 
     /// The status of a token, and what the gateway did about it.
-    func status(_ token: String, publisher: Int64 = 7) -> Int {
+    func status(_ token: String, publisher: PublisherId = 7) -> Int {
       let authenticator = Authenticator(
         publishers: publishers, keySets: sets.caches, now: 1_700_000_000, asksForKey: { [sets] in sets!.ask(for: $0) })
       do throws(Problem) {

@@ -107,7 +107,7 @@ struct ConsoleFinderTests {
 
 extension ConsoleTimeline {
   @LoopActor
-  fileprivate func all(of customer: CustomerId, publisher: Int64 = 7, limit: Int = 50) async -> Reading {
+  fileprivate func all(of customer: CustomerId, publisher: PublisherId = 7, limit: Int = 50) async -> Reading {
     await moments(
       of: CustomerKey(publisherId: publisher, id: customer), limit: limit, until: .now + .seconds(60)
     ) { Issue.record($0) }

@@ -34,11 +34,11 @@ struct ConsoleListTests {
       for (publisher, id, minutes, state) in [
         (7, "b", 10, "open"), (7, "a", 10, "sending"), (8, "c", 5, "open"), (9, "d", 1, "open"), (8, "e", 10, "open"),
         (7, "f", 1, "answered"), (8, "g", 2, "answered"), (7, "h", 2, "expired"),
-      ] as [(Int64, String, Int64, String)] {
+      ] as [(PublisherId, String, Int64, String)] {
         _ = try await ledger.postgres.run(
           PostgresQuery(
             .askForRefund,
-            [.int64(publisher), .text(id), .time(Given.now + minutes * 60_000), .text(state)]))
+            [.int64(publisher.number), .text(id), .time(Given.now + minutes * 60_000), .text(state)]))
       }
       let refunds = ConsoleRefunds(ledger.postgres)
       let pending = try await all { try await refunds.pending(of: [7, 8], after: $0, limit: 2) }
@@ -67,7 +67,7 @@ struct ConsoleListTests {
       try await ledger.register("160", for: .nobody, endsIn: 0)
       try await ledger.register("170", for: .nobody, in: "Sandbox")
       let unclaimed = ConsoleUnclaimed(ledger.postgres)
-      func pages(_ limit: Int, _ window: Int, publisher: Int64 = 7, _ environment: Environment = "Production")
+      func pages(_ limit: Int, _ window: Int, publisher: PublisherId = 7, _ environment: Environment = "Production")
         async throws -> [[String]]
       {
         try await all {
@@ -134,7 +134,7 @@ struct ConsoleListTests {
     try await Given.with { ledger in
       let store = ImportStore(ledger.postgres)
       for (publisher, id, minutes) in [(7, "imp_a", 1), (8, "imp_b", 1), (7, "imp_c", 2), (9, "imp_d", 3)]
-        as [(Int64, ImportId, Int64)]
+        as [(PublisherId, ImportId, Int64)]
       {
         let one = UploadedImport(
           id: id, publisherId: publisher, wish: UploadedImport.Wish(preset: .plain),
@@ -164,7 +164,9 @@ struct ConsoleListTests {
       ]
       for entry in entries { _ = try await ledger.postgres.run(AuditEntry.insert([entry])) }
       let log = ConsoleAudit(ledger.postgres)
-      func actions(_ publishers: [Int64], _ customer: CustomerId? = nil, limit: Int = 2) async throws -> [[String]] {
+      func actions(_ publishers: [PublisherId], _ customer: CustomerId? = nil, limit: Int = 2) async throws
+        -> [[String]]
+      {
         try await all { try await log.entries(of: publishers, about: customer, after: $0, limit: limit) }
           .map { $0.map { "\($0.action) \($0.publisherId)" } }
       }

@@ -62,9 +62,9 @@ struct ConsolePeopleTests {
     try await Given.with { ledger in
       try await ledger.register("100", for: "ann", as: "sync-1")
       let events = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }
-      let result = try #require(events.first { $0.what == EventTopic.synchronizationResult })
+      let result = try #require(events.first { $0.what == EventTopic.synchronizationResult.text })
       #expect(result.about == "100" && result.detail == "PURCHASE_SYNCHRONIZED")
-      let change = try #require(events.first { $0.what == EventTopic.entitlementsChanged })
+      let change = try #require(events.first { $0.what == EventTopic.entitlementsChanged.text })
       #expect(change.about == "S1" && change.detail?.hasPrefix("access") == true)
       _ = try await ledger.postgres.run(PostgresQuery(.lengthenEvents))
       let long = try await moments(ledger, of: "ann").moments.filter { $0.kind == .event }
@@ -84,7 +84,7 @@ struct ConsolePeopleTests {
         ("jobs.retried", "jobs", #"{"count":1,"filter":{"id":"sync-2","publisher":7}}"#),
         ("jobs.retried", "jobs", #"{"count":9,"filter":{"cause":"network"}}"#), ("jobs.retried", "jobs", "\u{e4}?"),
       ]
-      for (publisher, person) in [(7, "ada"), (8, "eve")] as [(Int64, String)] {
+      for (publisher, person) in [(7, "ada"), (8, "eve")] as [(PublisherId, String)] {
         let entries = details.map {
           AuditEntry(publisherId: publisher, operator: person, action: $0.0, subject: $0.1, detail: Array($0.2.utf8))
         }
@@ -125,7 +125,7 @@ struct ConsolePeopleTests {
   @Test func `a webhook's id finds what is kept of the delivery`() async throws {
     try await DeliveryLedgerTests.with { (bench) async throws in
       let finder = ConsoleFinder(bench.ledger)
-      func find(_ text: String, among publishers: [Int64] = [1, 2]) async throws -> [ConsoleHit] {
+      func find(_ text: String, among publishers: [PublisherId] = [1, 2]) async throws -> [ConsoleHit] {
         try await finder.find(text, among: publishers, ConsoleHit.Kind.allCases)
       }
       try await bench.end(try await bench.event(), among: ["main", "other"], .delivered)

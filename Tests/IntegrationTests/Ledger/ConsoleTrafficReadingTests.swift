@@ -67,7 +67,7 @@ struct ConsoleTrafficReadingTests {
 
   @Test func `the endpoints of the API come in the order of publishers and ids`() async throws {
     try await DeliveryLedgerTests.with { (bench) async throws in
-      for (publisher, id) in [(2, "a"), (1, "b"), (1, "a"), (3, "a")] as [(Int64, EndpointId)] {
+      for (publisher, id) in [(2, "a"), (1, "b"), (1, "a"), (3, "a")] as [(PublisherId, EndpointId)] {
         let endpoint = WebhookEndpoint(id: id, url: "https://x.example/\(id)", topics: ["t"], secrets: [])
         _ = try await bench.endpoints.create(publisher, endpoint)
       }
@@ -104,7 +104,7 @@ struct ConsoleTrafficReadingTests {
     try await DeliveryLedgerTests.with { (bench) async throws in
       let delivery = try await bench.event()
       try await bench.end(delivery, among: ["main"], .abandoned)
-      func resend(_ round: String, publisher: Int64 = 1) async throws -> Bool {
+      func resend(_ round: DeliveryRound, publisher: PublisherId = 1) async throws -> Bool {
         try await bench.deliveries.resend(publisher: publisher, event: "evt_1", to: "main", round: round, by: "ada")
       }
       #expect(try await !resend("r", publisher: 2))
@@ -175,7 +175,8 @@ struct ConsoleTrafficReadingTests {
   // MARK: Notifications
 
   private func notify(
-    _ ledger: PostgresClient, _ publisher: Int64, _ uuid: NotificationUUID, minutesAgo: Int64, _ more: String = "",
+    _ ledger: PostgresClient, _ publisher: PublisherId, _ uuid: NotificationUUID, minutesAgo: Int64,
+    _ more: String = "",
     about original: String? = nil
   ) async throws {
     _ = try await NotificationStore(ledger).keep([
@@ -199,7 +200,7 @@ struct ConsoleTrafficReadingTests {
       try await notify(ledger, 8, "f", minutesAgo: 2)
       try await notify(ledger, 9, "g", minutesAgo: 3)
       let reader = ConsoleNotifications(ledger)
-      func pages(_ publishers: [Int64], _ choice: ConsoleNotifications.Choice = .all, limit: Int = 2) async throws
+      func pages(_ publishers: [PublisherId], _ choice: ConsoleNotifications.Choice = .all, limit: Int = 2) async throws
         -> [[String]]
       {
         try await all { place in
@@ -270,7 +271,7 @@ struct ConsoleTrafficReadingTests {
       try await notify(ledger, 8, "other", minutesAgo: 3, applied + "false, source = 'history'")
       let reader = ConsoleNotifications(ledger)
       func pages(
-        _ choice: ConsoleNotifications.Choice, _ publishers: [Int64] = [7], limit: Int = 50, window: Int = 100
+        _ choice: ConsoleNotifications.Choice, _ publishers: [PublisherId] = [7], limit: Int = 50, window: Int = 100
       ) async throws -> [[String]] {
         try await all { place in
           try await reader.page(
@@ -293,7 +294,7 @@ struct ConsoleTrafficReadingTests {
 
   // MARK: Synchronizations
 
-  private func wait(_ ledger: PostgresClient, _ publisher: Int64, _ id: SynchronizationId, dueIn minutes: Int)
+  private func wait(_ ledger: PostgresClient, _ publisher: PublisherId, _ id: SynchronizationId, dueIn minutes: Int)
     async throws
   {
     let job = Job(
@@ -302,7 +303,7 @@ struct ConsoleTrafficReadingTests {
     _ = try await ledger.run(
       PostgresQuery(
         .waitInTest,
-        [.int64(publisher), .text(id.text), .bytes(job.encoded), .int64(Int64(minutes))]))
+        [.int64(publisher.number), .text(id.text), .bytes(job.encoded), .int64(Int64(minutes))]))
   }
 
   @Test func `those that wait come in the order of their next runs, from the publishers that a person may see`()
@@ -313,11 +314,11 @@ struct ConsoleTrafficReadingTests {
       try await given.register("100", for: "ann", as: "over")
       for (publisher, id, minutes) in [
         (7, "a", 1), (8, "b", 2), (9, "c", 3), (9, "d", 4), (9, "e", 5), (7, "f", 6), (7, "g", 6), (7, "h", 9),
-      ] as [(Int64, SynchronizationId, Int)] {
+      ] as [(PublisherId, SynchronizationId, Int)] {
         try await wait(ledger, publisher, id, dueIn: minutes)
       }
       let reader = ConsoleSynchronizations(ledger, doors: Self.noDoors)
-      func pages(_ publishers: [Int64], limit: Int = 2, window: Int64 = 100) async throws -> [[String]] {
+      func pages(_ publishers: [PublisherId], limit: Int = 2, window: Int64 = 100) async throws -> [[String]] {
         try await all { try await reader.waiting(of: publishers, after: $0, limit: limit, window: window) }
           .map { $0.map(\.id.text) }
       }

@@ -21,7 +21,7 @@ struct CustomerStoreTests {
   }
 
   /// The actions of the audit log, the oldest first, each with its subject and its detail.
-  private func audit(_ ledger: PostgresClient, _ publisher: Int64 = 1) async throws -> [String] {
+  private func audit(_ ledger: PostgresClient, _ publisher: PublisherId = 1) async throws -> [String] {
     try await AuditLog(ledger).entries(publisher, before: nil, limit: 100).entries.reversed().map { entry in
       let members = try JSONObject(JSONText(entry.json))
       let detail: JSONValue? = try members.value("detail")

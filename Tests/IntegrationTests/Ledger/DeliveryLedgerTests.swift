@@ -32,7 +32,7 @@ struct DeliveryLedgerTests {
 
     /// Writes an event as the commit that made it, and reads it as the notifier gets it.
     @discardableResult
-    func event(_ id: EventId = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
+    func event(_ id: EventId = "evt_1", publisher: PublisherId = 1) async throws -> Delivery {
       let event = DeliveryLedgerTests.event(id, publisher: publisher)
       _ = try await ledger.run(
         Event.tell([event], audience: [event.publisherId]) + [Event.confirmed([event.id])])
@@ -74,7 +74,7 @@ struct DeliveryLedgerTests {
     }
   }
 
-  nonisolated static func event(_ id: EventId, publisher: Int64 = 1) -> Event {
+  nonisolated static func event(_ id: EventId, publisher: PublisherId = 1) -> Event {
     let body = #"{"broadcasterId":\#(publisher),"topic":"t","data":{"name":"Zoë \"\u00e9\n"}}"#
     return Event(
       id: id, publisherId: publisher, topic: "t", version: 7, traceparent: "trace", time: 1_700_000_000_123,
@@ -87,7 +87,7 @@ struct DeliveryLedgerTests {
     WebhookEndpoint(id: id, url: "https://example.com", topics: ["t"], secrets: [], source: source)
   }
 
-  private func again(_ delivery: Delivery, attempt: Int, round: String = "") throws -> Delivery {
+  private func again(_ delivery: Delivery, attempt: Int, round: DeliveryRound = .first) throws -> Delivery {
     var again = try Delivery(
       eventId: delivery.eventId, endpointId: "main", round: round, headers: delivery.headers, body: delivery.body)
     again.attempt = attempt
@@ -162,7 +162,7 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       try await bench.end(delivery, among: ["main"], .failed, nextAt: 77)
-      func resend(_ round: String) async throws -> Delivery {
+      func resend(_ round: DeliveryRound) async throws -> Delivery {
         try #require(
           try await bench.deliveries.resend(publisher: 1, event: "evt_1", to: "main", round: round))
       }
@@ -200,7 +200,7 @@ struct DeliveryLedgerTests {
       for _ in 0..<2 {
         let again = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true)
         #expect(again.map(\.eventId) == owed.map(\.eventId))
-        #expect(again.allSatisfy { $0.round.hasPrefix("recover-") && $0.endpointId == "main" })
+        #expect(again.allSatisfy { $0.round.text.hasPrefix("recover-") && $0.endpointId == "main" })
       }
       #expect(try await bench.rows().count == 3)
       let one = try #require(

@@ -15,8 +15,8 @@ struct EndpointLookTests {
   private typealias Bench = DeliveryLedgerTests.Bench
 
   private func create(
-    _ id: EndpointId, _ bench: Bench, topics: [String] = ["t"], environment: WebhookEnvironment? = nil,
-    publisher: Int64 = 1
+    _ id: EndpointId, _ bench: Bench, topics: [EventTopic] = ["t"], environment: WebhookEnvironment? = nil,
+    publisher: PublisherId = 1
   ) async throws {
     let endpoint = WebhookEndpoint(
       id: id, url: "https://example.com", topics: topics, secrets: [], environment: environment, source: .api)

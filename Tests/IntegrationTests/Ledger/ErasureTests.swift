@@ -72,7 +72,7 @@ struct ErasureTests {
       VALUES (\(subscription), \(publisher), 'Production', '\(number)', '\(customer)', '2026-01-01', 'registration')
       """)
     let job = Job(
-      synchronizationId: "s\(number)", publisherId: Int64(publisher), customerId: CustomerId(customer),
+      synchronizationId: "s\(number)", publisherId: PublisherId(Int64(publisher)), customerId: CustomerId(customer),
       transactionId: TransactionId(String(number)),
       ipAddress: "203.0.113.7", registeredAt: 1)
     _ = try await ledger.run(
@@ -84,7 +84,8 @@ struct ErasureTests {
           VALUES ($1, $2, $3, $4, 'registration', 'retrying', $5, '2026-01-01')
           """),
         [
-          .int64(job.publisherId), .text(job.synchronizationId.text), .text(job.transactionId.text), .text(customer),
+          .int64(job.publisherId.number), .text(job.synchronizationId.text), .text(job.transactionId.text),
+          .text(customer),
           .bytes(job.encoded),
         ]))
     try await ledger.execute(
@@ -287,7 +288,7 @@ struct ErasureTests {
     var value = json
     for step in path {
       switch (value, step) {
-      case (.object(let members), let name as String): value = members[name.exact] ?? .null
+      case (.object(let members), let name as String): value = members[name] ?? .null
       case (.array(let elements), let place as Int): value = place < elements.count ? elements[place] : .null
       default: return nil
       }

@@ -17,7 +17,8 @@ struct EventFeedTests {
   private struct Abandoned: Error {}
 
   private static func event(
-    _ id: String, of publisher: Int64 = 1, topic: String = EventTopic.entitlementsChanged, version: Int64? = nil,
+    _ id: String, of publisher: PublisherId = 1, topic: EventTopic = EventTopic.entitlementsChanged,
+    version: Int64? = nil,
     at time: Int64 = 1_700_000_000_000, bytes: Int = 2, customer: CustomerId? = "me"
   ) -> Event {
     Event(

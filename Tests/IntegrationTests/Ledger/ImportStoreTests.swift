@@ -12,7 +12,7 @@ import Testing
 @LoopActor
 struct ImportStoreTests {
   private nonisolated static func new(
-    _ number: Int = 1, of publisher: Int64 = 7, at time: Int64 = 1000
+    _ number: Int = 1, of publisher: PublisherId = 7, at time: Int64 = 1000
   ) -> UploadedImport {
     UploadedImport(
       id: ImportId(random: Array(repeating: UInt8(number), count: 16)), publisherId: publisher,

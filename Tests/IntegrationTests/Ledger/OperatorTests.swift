@@ -24,7 +24,7 @@ struct OperatorTests {
       ] as [(NotificationUUID, Int, String)] {
         _ = try await store.keep([
           KeptNotification(
-            publisherId: Int64(publisher), uuid: uuid, type: "TEST", environment: "Production",
+            publisherId: PublisherId(Int64(publisher)), uuid: uuid, type: "TEST", environment: "Production",
             bundleId: BundleId(app), signedDate: 1, source: .apple, body: [0x61])
         ])
       }
@@ -130,7 +130,7 @@ struct OperatorTests {
       _ = try await store.erase(1, "jo", now: 5000)
       _ = try await store.erase(2, "never-seen", now: 6000)
       let asked = [(1, "jo"), (2, "jo"), (2, "never-seen"), (1, "other")].map {
-        CustomerKey(publisherId: Int64($0.0), id: CustomerId($0.1))
+        CustomerKey(publisherId: PublisherId($0.0), id: CustomerId($0.1))
       }
       #expect(try await store.erasureTimes(asked) == [asked[0]: .max, asked[2]: .max])
       // Who comes back is another customer from then on.

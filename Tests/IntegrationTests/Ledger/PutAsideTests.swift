@@ -25,7 +25,7 @@ struct PutAsideTests {
         })
       try await store.finish([key("c")], now: 1)
       // Another publisher of the app has the same notification, and a third one is not meant.
-      for publisher in [Int64(2), 3] {
+      for publisher in [PublisherId(2), 3] {
         _ = try await store.keep([
           KeptNotification(
             publisherId: publisher, uuid: "a", type: "TEST", environment: "Production", bundleId: "app", signedDate: 1,

@@ -185,7 +185,7 @@ struct RefundRequestTests {
   }
 
   /// Writes open requests of publishers, all of them due.
-  private func insert(_ publishers: [Int64], _ ledger: PostgresClient) async throws {
+  private func insert(_ publishers: [PublisherId], _ ledger: PostgresClient) async throws {
     for (number, publisher) in publishers.enumerated() {
       try await ledger.execute(
         """
@@ -201,7 +201,7 @@ struct RefundRequestTests {
     try await with { (_, ledger) async throws in
       try await insert([8, 8, 8, 9], ledger)
       let requests = RefundRequests(ledger)
-      func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [RefundRequestId] {
+      func take(_ shares: [(PublisherId, Int)], limit: Int) async throws -> [RefundRequestId] {
         try await requests.takeDue(
           shares.map { PublisherShare(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
         ) { Issue.record($0) }.map(\.request.id).sorted()

@@ -26,7 +26,7 @@ struct SecretRekeyingTests {
   /// Creates endpoints of two publishers under a key; without an id as plain text.
   private func create(_ ledger: PostgresClient, _ numbers: ClosedRange<Int>, _ keys: SealingKeys) async throws {
     for number in numbers {
-      _ = try await WebhookEndpointStore(ledger) { keys }.create(Int64(1 + number % 2), endpoint(number))
+      _ = try await WebhookEndpointStore(ledger) { keys }.create(PublisherId(Int64(1 + number % 2)), endpoint(number))
     }
   }
 
@@ -43,7 +43,8 @@ struct SecretRekeyingTests {
 
   private func expectAll(_ ledger: PostgresClient, _ numbers: ClosedRange<Int>, _ keys: SealingKeys) async throws {
     for number in numbers {
-      let found = try await WebhookEndpointStore(ledger) { keys }.endpoint(Int64(1 + number % 2), "ep_\(number)")
+      let found = try await WebhookEndpointStore(ledger) { keys }.endpoint(
+        PublisherId(Int64(1 + number % 2)), "ep_\(number)")
       #expect(found?.secrets == endpoint(number).secrets, "\(number)")
     }
   }
@@ -140,7 +141,8 @@ struct SecretRekeyingTests {
       let rotations = (1...6).map { number in
         Task { @LoopActor in
           for round in 1...10 {
-            _ = try await stores[round % 2].change(Int64(1 + number % 2), "ep_\(number)") { endpoint, now in
+            _ = try await stores[round % 2].change(PublisherId(Int64(1 + number % 2)), "ep_\(number)") {
+              endpoint, now in
               let room = endpoint.rotate(to: [UInt8(number), UInt8(round)], overlap: 3_600_000, now: now)
               #expect(room)
             }
@@ -155,7 +157,7 @@ struct SecretRekeyingTests {
       #expect(try await inUse(ledger) == ["k2 6"])
       let last = WebhookEndpointStore(ledger) { [keys = try keys("k2")] in keys }
       for number in 1...6 {
-        let found = try #require(try await last.endpoint(Int64(1 + number % 2), "ep_\(number)"))
+        let found = try #require(try await last.endpoint(PublisherId(Int64(1 + number % 2)), "ep_\(number)"))
         let rotated = (1...10).reversed().map { [UInt8(number), UInt8($0)] }
         #expect(found.secrets.map(\.key) == rotated + [endpoint(number).secrets[0].key])
       }

@@ -29,14 +29,16 @@ struct SecretsAtRestTests {
     WebhookEndpoint(id: id, url: "https://example.com/\(id)", topics: ["t"], secrets: [.init(key: key)])
   }
 
-  private func create(_ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: Int64 = 1) async throws {
+  private func create(_ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: PublisherId = 1)
+    async throws
+  {
     guard case .created = try await store.create(publisher, endpoint) else {
       throw NeverHappened(description: "the endpoint was not created")
     }
   }
 
   private func defect(
-    _ store: WebhookEndpointStore, _ id: EndpointId = "ep_a", publisher: Int64 = 1
+    _ store: WebhookEndpointStore, _ id: EndpointId = "ep_a", publisher: PublisherId = 1
   ) async throws -> WebhookEndpoint.SecretsDefect? {
     let found = try #require(try await store.endpoint(publisher, id))
     if found.secretsDefect != nil { #expect(found.secrets.isEmpty) }

@@ -13,7 +13,9 @@ import Testing
 )
 @LoopActor
 struct UpdateTests {
-  private nonisolated static func notification(_ uuid: NotificationUUID, _ publisher: Int64 = 7) -> KeptNotification {
+  private nonisolated static func notification(_ uuid: NotificationUUID, _ publisher: PublisherId = 7)
+    -> KeptNotification
+  {
     KeptNotification(
       publisherId: publisher, uuid: uuid, type: "DID_RENEW", environment: "Production", bundleId: "com.example",
       originalTransactionId: "100", signedDate: CommitLab.now, source: .apple, body: Array("text of \(uuid)".utf8))

@@ -29,7 +29,7 @@ struct WebhookEndpointStoreTests {
   }
 
   private func created(
-    _ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: Int64 = 1
+    _ store: WebhookEndpointStore, _ endpoint: WebhookEndpoint, publisher: PublisherId = 1
   ) async throws -> WebhookEndpoint {
     guard case .created(let kept) = try await store.create(publisher, endpoint) else {
       throw NeverHappened(description: "the endpoint was not created")
@@ -37,7 +37,7 @@ struct WebhookEndpointStoreTests {
     return kept
   }
 
-  private func list(_ store: WebhookEndpointStore, _ publisher: Int64 = 1) async throws -> [WebhookEndpoint] {
+  private func list(_ store: WebhookEndpointStore, _ publisher: PublisherId = 1) async throws -> [WebhookEndpoint] {
     try #require(try await store.endpoints(publisher)).endpoints
   }
 
@@ -140,13 +140,13 @@ struct WebhookEndpointStoreTests {
         Task { @LoopActor in
           try await store.change(1, "ep_a") { endpoint, now in
             #expect(now >= kept.createdAt)
-            endpoint.topics.append(String(number))
+            endpoint.topics.append(EventTopic(String(number)))
           }
         }
       }
       for change in changes { _ = try await change.value }
       let found = try #require(try await store.endpoint(1, "ep_a"))
-      #expect(Set(found.topics) == Set(["t"] + (0..<20).map { String($0) }))
+      #expect(Set(found.topics) == Set(["t"] + (0..<20).map { EventTopic(String($0)) }))
       #expect(found.topics.count == 21)
 
       struct Refused: Error {}

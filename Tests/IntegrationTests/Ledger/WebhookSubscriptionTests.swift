@@ -17,7 +17,7 @@ struct WebhookSubscriptionTests {
   }
 
   private func subscription(
-    _ url: String, _ id: EndpointId, topic: String = "t", key: [UInt8] = [1], hasOwnKey: Bool = false,
+    _ url: String, _ id: EndpointId, topic: EventTopic = "t", key: [UInt8] = [1], hasOwnKey: Bool = false,
     retry: WebhookEndpoint.Retry = .standard
   ) -> WebhookEndpointStore.Subscription {
     WebhookEndpointStore.Subscription(
@@ -27,7 +27,7 @@ struct WebhookSubscriptionTests {
   }
 
   private func replace(
-    _ store: WebhookEndpointStore, topic: String = "t", _ list: [WebhookEndpointStore.Subscription]
+    _ store: WebhookEndpointStore, topic: EventTopic = "t", _ list: [WebhookEndpointStore.Subscription]
   ) async throws -> (endpoints: [WebhookEndpoint], new: Set<EndpointId>, removed: [EndpointId]) {
     guard case .replaced(let endpoints, let new, let removed) = try await store.replace(1, topic: topic, with: list)
     else {

@@ -2,6 +2,7 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import FoundationEssentials
 import HTTP
 import HTTPClient
@@ -43,7 +44,7 @@ extension RunningSimulator {
 
   /// The payload of a transaction that the simulator has signed.
   func verified(_ jws: String, in environment: Environment = .production) throws -> TransactionPayload {
-    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId), environments: [environment])
+    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId.text), environments: [environment])
     return try #require(try signedDataVerifier().transaction(jws, expecting: AcceptedApps([app])).payload)
   }
 

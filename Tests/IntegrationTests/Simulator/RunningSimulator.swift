@@ -1,6 +1,7 @@
 import Crypto
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import Glibc
 import HTTP

@@ -2,6 +2,7 @@ import AppStore
 import Domain
 import EventLoop
 import Fleets
+import Formats
 import HTTP
 import Simulator
 import TestSupport
@@ -140,7 +141,7 @@ struct SimulatorLivesTests {
       let receipt = try #require(
         verifier.receipt(
           String(decoding: answer.body, as: UTF8.self),
-          expecting: AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId))])
+          expecting: AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId.text))])
         ).payload)
       #expect(receipt.inApp.compactMap(\.transactionId?.text) == life.transactions.map(\.transactionId))
       #expect(receipt.inApp.map(\.isTrialPeriod) == [true, false])

@@ -2,6 +2,7 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import FoundationEssentials
 import HTTP
 import HTTPClient
@@ -11,7 +12,7 @@ import Testing
 
 /// What the simulator mints for apps, as our own verifiers see it.
 struct SimulatorMintingTests {
-  private static let apps = AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId))])
+  private static let apps = AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId.text))])
 
   /// The reason for which each scenario's data is refused; the scenarios that are not here give good data.
   private static let faults: [Scenario: Rejection.Reason] = [
@@ -74,7 +75,7 @@ struct SimulatorMintingTests {
         #expect(inApp.originalPurchaseDate == transaction.originalPurchaseDate)
         #expect(inApp.expiresDate == transaction.expiresDate)
         #expect(inApp.cancellationDate == transaction.revocationDate)
-        #expect(inApp.webOrderLineItemId.map(String.init) == transaction.webOrderLineItemId)
+        #expect(inApp.webOrderLineItemId.map(String.init) == transaction.webOrderLineItemId?.text)
         #expect(inApp.isTrialPeriod == (transaction.expiresDate == nil ? nil : false))
         #expect(inApp.isInIntroOfferPeriod == inApp.isTrialPeriod)
       }

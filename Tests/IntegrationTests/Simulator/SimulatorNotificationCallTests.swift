@@ -3,6 +3,7 @@ import Crypto
 import Domain
 import EventLoop
 import Fleets
+import Formats
 import FoundationEssentials
 import HTTP
 import HTTP2
@@ -220,7 +221,8 @@ extension RunningSimulator {
     settings.caFile = "\(folder)/tls-ca.pem"
     let own = HTTP2Client(settings, fallback: client)
     let app = AppCredentials(
-      bundleId: BundleId(Self.app.bundleId), issuerId: Self.app.issuerId, keyId: Self.app.keyId, key: key)
+      bundleId: BundleId(Self.app.bundleId.text), issuerId: IssuerId(Self.app.issuerId), keyId: KeyId(Self.app.keyId),
+      key: key)
     return (AppStoreServerAPI(configuration, client: own), app, own)
   }
 }

@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import Formats
 import HTTP
 import HTTP2
 import Simulator
@@ -81,7 +82,7 @@ struct SimulatorOrderTests {
       #expect(try await simulator.call("v1/lookup/M132000000000001").status == 500)
       #expect(try await simulator.call("v1/lookup/M122000000000001").status == 401)
       let forged = try await simulator.call("v1/lookup/M141000000000001").decoded(as: OrderLookupResponse.self)
-      let apps = AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId))])
+      let apps = AcceptedApps([AcceptedApps.App(bundleId: BundleId(RunningSimulator.app.bundleId.text))])
       let verdict = try simulator.signedDataVerifier().transaction(
         #require(forged.signedTransactions.first), expecting: apps)
       #expect(verdict.rejection?.reason == .chainUntrusted)

@@ -2,6 +2,7 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import HTTP
 import Simulator
 import Testing
@@ -171,7 +172,7 @@ extension RunningSimulator {
   fileprivate func verify(
     _ jws: String, in environment: Environment = .production
   ) throws -> Verdict<TransactionPayload> {
-    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId), environments: [environment])
+    let app = AcceptedApps.App(bundleId: BundleId(Self.app.bundleId.text), environments: [environment])
     return try verifier().transaction(jws, expecting: AcceptedApps([app]))
   }
 

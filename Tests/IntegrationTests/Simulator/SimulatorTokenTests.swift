@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Formats
 import HTTP
 import HTTPClient
 import Simulator
@@ -25,7 +26,7 @@ struct SimulatorTokenTests {
       let answer = try await simulator.call(
         "v1/subscriptions/100000000000001", token: token.signed(with: P256PrivateKey(pem: pem)))
       let body = try answer.decoded(as: SubscriptionsBody.self)
-      #expect(body.bundleId == app.bundleId)
+      #expect(body.bundleId == app.bundleId.text)
       #expect(body.appAppleId == app.appAppleId)
     }
   }

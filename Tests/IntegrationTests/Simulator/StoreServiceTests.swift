@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Formats
 import FoundationEssentials
 import HTTP2Server
 import Testing

@@ -23,9 +23,9 @@ struct DelayBenchmark {
     try await backend.open()
     var arrivals: [ExactText: ContinuousClock.Instant] = [:]
     let arrived = LoopSignal()
-    let wanted = Set(names.map(\.exact))
+    let wanted = Set(names.map(ExactText.init(_:)))
     let consumer = backend.events { received in
-      if let name = name(received.delivery)?.exact, wanted.contains(name), arrivals[name] == nil {
+      if let name = name(received.delivery).map(ExactText.init(_:)), wanted.contains(name), arrivals[name] == nil {
         arrivals[name] = .now
         arrived.notify()
       }
@@ -43,7 +43,7 @@ struct DelayBenchmark {
         throw Unexpected(description: "\(arrivals.count) of \(wanted.count) events came, and no more")
       }
     }
-    let times = zip(names, due).map { name, due in (arrivals[name.exact]! - due).inSeconds * 1000 }
+    let times = zip(names, due).map { name, due in (arrivals[name]! - due).inSeconds * 1000 }
     for (key, value) in Percentiles(times).members { result["event.\(key)"] = value }
     await consumer.stop()
     await backend.close()

@@ -92,7 +92,7 @@ struct FloorBenchmark {
       throw Unexpected(description: "\(job.synchronizationId): \(synchronization)")
     }
     for event in events { publish(event, unconfirmed) }
-    try await backend.leases.finalize(FinalizedJob(job: job, fence: lease.fence, route: Backend.places[0].name))
+    try await backend.leases.finalize(FinalizedJob(job: job, fence: lease.fence, route: Backend.places[0].name.text))
     received.acknowledge()
   }
 

@@ -15,8 +15,8 @@ struct WebhookBenchmarks {
   /// The most endpoints of one publisher; the next endpoint belongs to the next publisher id.
   private static let endpointsOfPublisher = 1000
 
-  private static func publisher(of endpoint: Int) -> Int64 {
-    Backend.publisher + Int64(endpoint / endpointsOfPublisher)
+  private static func publisher(of endpoint: Int) -> PublisherId {
+    PublisherId(Backend.publisher.number + Int64(endpoint / endpointsOfPublisher))
   }
 
   /// Makes endpoints, each with a topic of its own.
@@ -120,7 +120,7 @@ struct WebhookBenchmarks {
       {"broadcasterId":\(publisher),"topic":"t\(endpoint)","data":{"synchronizationId":"bench-\(number)",\
       "transactionId":"1000000000000001","cleengCustomerId":987654321,"customerId":"987654321","accessGranted":true,\
       "result":"PURCHASE_SYNCHRONIZED","offerId":"S123123123_US","originalTransactionId":"1000000000000001",\
-      "at":\(unixMilliseconds())}}
+      "at":\(unixMicroseconds())}}
       """
     let id = "evt_\(number)"
     let attributes = CloudEventsAttributes.headers(

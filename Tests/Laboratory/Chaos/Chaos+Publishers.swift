@@ -1,23 +1,24 @@
+import Domain
 import Fleets
 
 /// The publishers of a run. They share one app, and so its budget.
 extension Chaos {
   /// The publishers of the load: customers 1 to 50 and those 50 above them belong to them, one after the other. All
   /// other customers, and those of the doors, are the open publisher's.
-  nonisolated static func publisher(of customer: String, of publishers: Int) -> Int64 {
+  nonisolated static func publisher(of customer: String, of publishers: Int) -> PublisherId {
     guard let number = Int(customer), (1...2 * mostPublishers).contains(number) else {
       return RunningFleet.openPublisher
     }
     let place = (number - 1) % mostPublishers % max(1, publishers)
-    return place == 0 ? RunningFleet.openPublisher : firstPublisher + Int64(place)
+    return place == 0 ? RunningFleet.openPublisher : PublisherId(firstPublisher.number + Int64(place))
   }
 
-  func publisher(of customer: String) -> Int64 { Self.publisher(of: customer, of: publishers) }
+  func publisher(of customer: String) -> PublisherId { Self.publisher(of: customer, of: publishers) }
 
   /// Writes the files of a run's publishers.
   static func writePublishers(_ count: Int, _ scenario: Scenario, _ fleet: RunningFleet) throws {
     for place in 0..<max(1, count) {
-      let id = place == 0 ? RunningFleet.openPublisher : firstPublisher + Int64(place)
+      let id = place == 0 ? RunningFleet.openPublisher : PublisherId(firstPublisher.number + Int64(place))
       // They accept customers without a PUT, so the load needs none.
       try fleet.writePublisher(
         id,
@@ -31,5 +32,5 @@ extension Chaos {
 
   /// The regular customers of the load, and so the most publishers.
   nonisolated static let mostPublishers = 50
-  private nonisolated static let firstPublisher: Int64 = 2000
+  private nonisolated static let firstPublisher: PublisherId = 2000
 }

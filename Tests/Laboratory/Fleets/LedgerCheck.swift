@@ -12,7 +12,7 @@ public import Postgres
 @LoopActor
 public struct LedgerCheck {
   private let ledger: KeptLedger
-  private let publishers: [Int64: Publisher]
+  private let publishers: [PublisherId: Publisher]
   private let now: Int64
   /// One line for each difference; empty when all is well.
   public private(set) var differences: [String] = []

@@ -1,4 +1,5 @@
 import Crypto
+public import Domain
 import EventLoop
 import FoundationEssentials
 import Simulator
@@ -115,12 +116,12 @@ extension RunningFleet {
     """
 
   /// Writes a publisher's file; replaces an old one.
-  public func writePublisher(_ id: Int64, _ members: String) throws {
+  public func writePublisher(_ id: PublisherId, _ members: String) throws {
     try write("publishers/\(id).json", Self.publisherText(id, members))
   }
 
   /// The text of a publisher's file.
-  public nonisolated static func publisherText(_ id: Int64, _ members: String) -> String {
+  public nonisolated static func publisherText(_ id: PublisherId, _ members: String) -> String {
     let hash = Hex.encode(SHA256.hash(Array(token(of: id).utf8)))
     return "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}"
   }

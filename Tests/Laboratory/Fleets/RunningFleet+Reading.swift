@@ -1,4 +1,5 @@
 import AMQP
+public import Domain
 import EventLoop
 import FoundationEssentials
 import HTTP
@@ -95,20 +96,20 @@ extension RunningFleet {
 
   /// Reads a purchase: the code of the answer, and with 200 its data.
   public func purchase(
-    _ id: String, environment: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ id: String, environment: String, publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> (code: Int, body: Purchase?) {
     try await read("/purchases/\(id)?environment=\(environment)", publisher, gateway)
   }
 
   /// Reads a customer's entitlements: the code of the answer, and with 200 its data.
   public func entitlements(
-    _ customer: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ customer: String, publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> (code: Int, body: Entitlements?) {
     try await read("/customers/\(customer)/entitlements", publisher, gateway)
   }
 
   private func read<Answer: Decodable>(
-    _ path: String, _ publisher: Int64, _ gateway: String
+    _ path: String, _ publisher: PublisherId, _ gateway: String
   ) async throws -> (code: Int, body: Answer?) {
     let answer = try await send("GET", url(path, gateway: gateway), headers(publisher))
     return (answer.status, answer.status == 200 ? try JSONDecoder().decode(Answer.self, from: Data(answer.body)) : nil)

@@ -1,3 +1,4 @@
+public import Domain
 import Formats
 import FoundationEssentials
 public import HTTP
@@ -17,7 +18,7 @@ extension RunningFleet {
   func get(_ url: String) async throws -> HTTPClientResponse { try await send("GET", url) }
 
   /// The headers of a caller: a publisher's token and a JSON body.
-  public func headers(_ publisher: Int64) -> [(name: String, value: String)] {
+  public func headers(_ publisher: PublisherId) -> [(name: String, value: String)] {
     [("X-Publisher-Token", Self.token(of: publisher)), ("Content-Type", "application/json")]
   }
 
@@ -37,7 +38,7 @@ extension RunningFleet {
 
   /// Registers a purchase.
   public func register(
-    _ transaction: String, customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher, id: String? = nil,
+    _ transaction: String, customer: Int64 = 7, publisher: PublisherId = RunningFleet.publisher, id: String? = nil,
     priority: String? = nil, gateway: String = "gateway-1"
   ) async throws -> HTTPClientResponse {
     try await send(
@@ -58,14 +59,14 @@ extension RunningFleet {
 
   /// Reads a status; `nil` for any answer but 200.
   public func status(
-    _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ id: String, publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> Status? {
     try await statusAnswer(id, publisher: publisher, gateway: gateway).body
   }
 
   /// Reads a status: the code of the answer, and with 200 its data.
   public func statusAnswer(
-    _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+    _ id: String, publisher: PublisherId = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> (code: Int, body: Status?) {
     let answer = try await send(
       "GET", url("/storekit2/purchases/synchronizations/\(id)", gateway: gateway), headers(publisher))

@@ -1,5 +1,6 @@
 public import AMQP
 import Crypto
+public import Domain
 public import EventLoop
 import Formats
 import FoundationEssentials
@@ -17,13 +18,17 @@ public import TestSupport
 public final class RunningFleet {
   /// The executable of this build.
   public nonisolated static let thisBuild = Repository.products + "/countersign"
-  public nonisolated static let publisher: Int64 = 1001
-  public nonisolated static let openPublisher: Int64 = 1002
-  public nonisolated static let inactivePublisher: Int64 = 1003
-  public nonisolated static let tokens: [Int64: String] = [1001: "token-one", 1002: "token-two", 1003: "token-three"]
+  public nonisolated static let publisher: PublisherId = 1001
+  public nonisolated static let openPublisher: PublisherId = 1002
+  public nonisolated static let inactivePublisher: PublisherId = 1003
+  public nonisolated static let tokens: [PublisherId: String] = [
+    1001: "token-one", 1002: "token-two", 1003: "token-three",
+  ]
 
   /// The token of a publisher, also of one that a test has made up.
-  public nonisolated static func token(of publisher: Int64) -> String { tokens[publisher] ?? "token-\(publisher)" }
+  public nonisolated static func token(of publisher: PublisherId) -> String {
+    tokens[publisher] ?? "token-\(publisher)"
+  }
   public nonisolated static let jwtSecret = "a secret of the publisher, at least 32 bytes long"
 
   /// An event as the subscriber got it.

@@ -9,21 +9,21 @@ struct ExactTextTests {
   @Test(arguments: [("K", "\u{212A}"), ("é", "e\u{301}"), ("a;b", "a\u{37E}b"), ("`", "\u{1FEF}"), ("Å", "\u{212B}")])
   func `texts that only look alike differ`(one: String, other: String) {
     #expect(one == other)
-    #expect(one.exact != other.exact)
-    #expect(Set([one.exact, other.exact]).count == 2)
-    #expect([one.exact: 1][other.exact] == nil)
-    #expect((one.exact < other.exact) != (other.exact < one.exact))
+    #expect(!one.isExactly(other))
+    #expect(Set([ExactText(one), ExactText(other)]).count == 2)
+    #expect([ExactText(one): 1][ExactText(other)] == nil)
+    #expect((ExactText(one) < ExactText(other)) != (ExactText(other) < ExactText(one)))
   }
 
   @Test func `texts with the same bytes are equal`() {
     for text in ["", "a", "com.example.app", "e\u{301}", String(repeating: "é", count: 100)] {
       let other = String(decoding: Array(text.utf8), as: UTF8.self)
-      #expect(text.exact == other.exact)
-      #expect([text.exact: 1][other.exact] == 1)
+      #expect(text.isExactly(other))
+      #expect([ExactText(text): 1][ExactText(other)] == 1)
       // A text from Foundation has another storage.
-      #expect(text.exact == (NSString(string: text) as String).exact)
+      #expect(text.isExactly(NSString(string: text) as String))
     }
-    #expect("ab".exact != "abc".exact && "".exact != "a".exact && "ab".exact < "abc".exact)
+    #expect(!"ab".isExactly("abc") && !"".isExactly("a") && ExactText("ab") < ExactText("abc"))
   }
 
   /// The rule in the comment of `ExactText`: which constants code may compare without it.
@@ -49,5 +49,24 @@ struct ExactTextTests {
     #expect(Kind(rawValue: "REVOKE") != Kind(rawValue: "REVO\u{212A}E"))
     #expect(Kind(rawValue: "REVOKE") == Kind(rawValue: "REVOKE"))
     #expect(Set([Kind(rawValue: "REVOKE"), Kind(rawValue: "REVO\u{212A}E")]).count == 2)
+  }
+
+  private struct Note: Equatable {
+    @Exact var text: String?
+  }
+
+  @Test func `a type with an exact text needs no equality of its own`() {
+    #expect(Note(text: "K") == Note(text: "K"))
+    #expect(Note(text: "K") != Note(text: "\u{212A}"))
+    #expect(Note(text: nil) == Note(text: nil))
+    #expect(Note(text: nil) != Note(text: ""))
+  }
+
+  @Test func `texts of a list are found and repeated by their bytes`() {
+    let names = ["K", "e\u{301}"]
+    #expect(names.containsExactly("K") && names.containsExactly("e\u{301}"))
+    #expect(!names.containsExactly("\u{212A}") && !names.containsExactly("é"))
+    #expect(!["K", "\u{212A}"].hasRepetition && !([] as [String]).hasRepetition)
+    #expect(["a", "K", "a"].hasRepetition)
   }
 }

@@ -94,7 +94,7 @@ struct JSONLimitsTests {
       for (front, back) in [("", ""), ("ä", ""), ("", "b"), ("a", "€"), (escape, escape)] {
         let text: String = try JSONText(Array("\"\(front)\(escape)\(back)\"".utf8)).decoded()
         let around = front == escape ? (character, character) : (front, back)
-        #expect(text.exact == "\(around.0)\(character)\(around.1)".exact)
+        #expect(text.isExactly("\(around.0)\(character)\(around.1)"))
       }
     }
   }

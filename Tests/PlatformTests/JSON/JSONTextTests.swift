@@ -183,4 +183,16 @@ struct JSONTextTests {
     }
     #expect(differences == [])
   }
+
+  @Test func `values are equal if their texts have the same bytes`() {
+    let values: [JSONValue] = [
+      .null, .bool(true), .bool(false), .integer(1), .number(1.5), .string("K"), .string("\u{212A}"), .string("1"),
+      .array([.string("K")]), .array([.string("\u{212A}")]), .array([]), .object([:]), .object(["a": .string("K")]),
+      .object(["a": .string("\u{212A}")]), .object(["b": .string("K")]),
+    ]
+    for (place, value) in values.enumerated() {
+      for (other, another) in values.enumerated() { #expect((value == another) == (place == other)) }
+    }
+    #expect(Set(values).count == values.count)
+  }
 }

@@ -28,7 +28,7 @@ struct BrokenPublisherTests: PublisherSuite {
     publishers.broken.map { "\($0.file) \($0.id.map(String.init) ?? "?") \($0.isKept ? "kept" : "absent")" }
   }
 
-  private func customers(_ id: Int64, _ publishers: Publishers) -> Publisher.CustomerPolicy? {
+  private func customers(_ id: PublisherId, _ publishers: Publishers) -> Publisher.CustomerPolicy? {
     publishers[id]?.customers
   }
 

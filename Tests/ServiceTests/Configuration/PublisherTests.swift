@@ -141,7 +141,7 @@ struct PublisherTests: PublisherSuite {
     for (algorithm, other) in [("ES256", "RS256"), ("RS256", "ES256")] {
       let file = algorithm.lowercased() + ".pem"
       let publisher = try publisher(#""customerTokens": {"algorithm": "\#(algorithm)", "publicKeyFile": "\#(file)"}"#)
-      #expect(publisher.customerTokens?.keys.map(\.key.algorithm) == [algorithm])
+      #expect(publisher.customerTokens?.keys.map(\.key.algorithm) == [SignatureAlgorithm(algorithm)])
       #expect(publisher.customerTokens?.customerClaim == "customerId")
       let mistakes = try mistakes(#""customerTokens": {"algorithm": "\#(other)", "publicKeyFile": "\#(file)"}"#)
       #expect(mistakes.count == 1)

@@ -9,7 +9,7 @@ package enum TestPurchases {
   package static func at(_ days: Double) -> Int64 { start + Int64(days * Double(day)) }
 
   package static func key(
-    _ original: OriginalTransactionId = "1", in environment: Environment = "Production", of publisher: Int64 = 7
+    _ original: OriginalTransactionId = "1", in environment: Environment = "Production", of publisher: PublisherId = 7
   )
     -> PurchaseKey
   {

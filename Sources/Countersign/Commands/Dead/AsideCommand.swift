@@ -53,7 +53,7 @@ struct AsideCommand {
       json.member("id", notification.key.uuid.text)
       json.member("cause", DeadCause.crashed.rawValue)
       json.member("reason", notification.reason)
-      json.member("publisherId", notification.key.publisherId)
+      json.member("publisherId", notification.key.publisherId.number)
       json.member("type", notification.type)
       json.member("subtype", notification.subtype)
       json.member("environment", notification.environment)

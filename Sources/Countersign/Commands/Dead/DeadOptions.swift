@@ -95,7 +95,7 @@ struct DeadOptions: Equatable {
       case "--kind": kind = try words.choice(of: word, Kind.allCases.map(\.rawValue), Kind.init)
       case "--cause":
         options.filter.cause = try words.choice(of: word, DeadCause.allCases.map(\.rawValue), DeadCause.init)
-      case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", Int64.init)
+      case "--publisher": options.filter.publisher = try words.value(of: word, "a publisher's id", PublisherId.init)
       case "--app": options.filter.app = BundleId(try words.text(of: word, "the bundle id of an app"))
       case "--endpoint": options.filter.endpoint = EndpointId(try words.text(of: word, "the id of an endpoint"))
       case "--customer": options.filter.customer = CustomerId(try words.text(of: word, "the id of a customer"))

@@ -54,7 +54,7 @@ struct DeadQueueCommand {
 
   /// Which of the messages the command is about.
   private func meant(_ messages: [DeadMessage], at now: Int64) async throws -> [Bool] {
-    func apps(_ publisher: Int64) -> Set<BundleId> {
+    func apps(_ publisher: PublisherId) -> Set<BundleId> {
       Set(configuration.publishers[publisher]?.apps.map(\.bundleId) ?? [])
     }
     let isNamed = messages.map { options.filter.matches($0, at: now, apps: apps) }

@@ -119,7 +119,7 @@ extension LoadedConfiguration {
   ///
   /// - Parameter command: whose user gets the sentence.
   /// - Throws: a sentence if there is none, or if its file has a mistake.
-  func publisher(_ id: Int64, for command: String) throws -> Publisher {
+  func publisher(_ id: PublisherId, for command: String) throws -> Publisher {
     guard let publisher = publishers[id] else {
       throw UsageError(description: "countersign \(command): no publisher \(id) in the configuration")
     }

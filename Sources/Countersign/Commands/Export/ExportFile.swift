@@ -1,3 +1,4 @@
+import Domain
 import Glibc
 import Ledger
 
@@ -7,7 +8,7 @@ enum ExportFile {
   ///
   /// - Returns: what it has, and how many bytes its whole lines are.
   /// - Throws: `ExportedSoFar.Unusable`, or ``ExportOutput/Failure``.
-  static func read(_ file: String, publisher: Int64) throws -> (soFar: ExportedSoFar, length: Int) {
+  static func read(_ file: String, publisher: PublisherId) throws -> (soFar: ExportedSoFar, length: Int) {
     let descriptor = open(file, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ExportOutput.Failure("open", file, errno) }
     defer { close(descriptor) }

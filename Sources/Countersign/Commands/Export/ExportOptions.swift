@@ -1,3 +1,4 @@
+import Domain
 import Ledger
 
 /// The arguments of `countersign export`, by value.
@@ -5,7 +6,7 @@ struct ExportOptions: Equatable {
   /// The view that is exported as CSV; `nil` for all of a publisher.
   var view: ReportingView?
   /// Whose rows; `nil` for everybody's.
-  var publisher: Int64?
+  var publisher: PublisherId?
   /// The file that gets the lines; `nil` is standard output.
   var output: String?
   /// Whether the file is there already, and the export goes on.
@@ -34,7 +35,7 @@ struct ExportOptions: Equatable {
       switch word {
       case "--reporting":
         options.view = try words.choice(of: word, ReportingView.allCases.map(\.rawValue), ReportingView.init)
-      case "--publisher": options.publisher = try words.value(of: word, "a publisher's id", Int64.init)
+      case "--publisher": options.publisher = try words.value(of: word, "a publisher's id", PublisherId.init)
       case "--output": options.output = try words.text(of: word, "a file")
       case "--resume": options.resumes = true
       case "--fast": options.isFast = true

@@ -5,7 +5,7 @@ import Import
 
 /// Verifies the signed transactions and the receipts of a file on this machine, as a gateway does for its callers.
 struct ImportEvidence: ImportVerifier {
-  private let publisherId: Int64
+  private let publisherId: PublisherId
   private let apps: AcceptedApps
   private let signedData: SignedDataVerifier
   private let receipts: ReceiptVerifier

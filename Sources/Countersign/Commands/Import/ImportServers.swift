@@ -1,6 +1,7 @@
 import AMQP
 import Configuration
 import Coordination
+import Domain
 import EventLoop
 import Import
 import Ledger
@@ -17,7 +18,7 @@ final class ImportServers {
   /// How long the ledger may take to notice that the process before was killed.
   private static let lockWait: Duration = .seconds(10)
 
-  private let publisherId: Int64
+  private let publisherId: PublisherId
   private let settings: Settings
   private let lock: ImportLock
   private let synchronizations: SynchronizationReader
@@ -26,7 +27,7 @@ final class ImportServers {
   private let topology: Topology
   private var lockedAt = ContinuousClock.now
 
-  init(_ publisherId: Int64, _ settings: Settings, _ postgres: PostgresClient) async {
+  init(_ publisherId: PublisherId, _ settings: Settings, _ postgres: PostgresClient) async {
     (self.publisherId, self.settings) = (publisherId, settings)
     let topology = Topology(settings)
     self.topology = topology

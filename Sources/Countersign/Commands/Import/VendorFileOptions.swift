@@ -3,7 +3,7 @@ import Import
 
 /// The arguments of every command that reads the export of another system, by value.
 struct VendorFileOptions {
-  var publisher: Int64 = 0
+  var publisher: PublisherId = 0
   var preset = ExportColumns.plain
   /// The file with the rows.
   var file = ""
@@ -30,7 +30,7 @@ struct VendorFileOptions {
   mutating func take(_ word: String, _ words: inout CommandWords, rest: inout [String]) throws {
     switch word {
     case "--publisher":
-      (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", Int64.init), true)
+      (publisher, hasPublisher) = (try words.value(of: word, "a publisher's id", PublisherId.init), true)
     case "--from":
       let presets = ImportPresets.ofBuild
       take(try words.choice(of: word, presets.names) { presets.export(named: ImportPresetName(rawValue: $0)) })

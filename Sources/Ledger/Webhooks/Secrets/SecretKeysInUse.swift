@@ -68,8 +68,8 @@ public struct SecretKeysInUse: Sendable, Equatable {
   /// A key that it lacks already is none of them: a file with more keys than before must not be refused for want of one
   /// that is lost for good.
   public func lost(from old: SealingKeys, to new: SealingKeys) -> [String] {
-    let dropped = Set(old.dropped(by: new).map(\.exact))
-    return uses.compactMap(\.keyId).filter { dropped.contains($0.exact) }
+    let dropped = old.dropped(by: new)
+    return uses.compactMap(\.keyId).filter { dropped.containsExactly($0) }
   }
 }
 

@@ -12,7 +12,7 @@ public import Postgres
 public final class SecretRekeying {
   /// Names a row.
   private struct Place {
-    let publisher: Int64
+    let publisher: PublisherId
     let endpoint: EndpointId
   }
 
@@ -54,12 +54,12 @@ public final class SecretRekeying {
         PostgresQuery(
           .rowsToRekey,
           [
-            .text(self.first), .texts(self.keys.ids), .int64(start?.publisher), .id(start?.endpoint),
+            .text(self.first), .texts(self.keys.ids), .id(start?.publisher), .id(start?.endpoint),
             .int32(self.batch),
           ]))
       var (written, refused): ([PostgresQuery], [String]) = ([], [])
       for row in rows {
-        let (publisher, endpoint) = (try row.int64("publisher_id") ?? 0, try row.id("id") ?? EndpointId.unknown)
+        let (publisher, endpoint) = (try row.id("publisher_id") ?? 0, try row.id("id") ?? EndpointId.unknown)
         let columns = StoredSecrets.Columns(
           secrets: try row.bytes("secrets") ?? [], keyId: try row.text("secrets_key"), putKey: try row.text("put_key"))
         do throws(StoredSecrets.Unreadable) {
@@ -71,7 +71,7 @@ public final class SecretRekeying {
       }
       if !written.isEmpty { _ = try await transaction.query(written) }
       let last = try rows.last.map {
-        Place(publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.id("id") ?? EndpointId.unknown)
+        Place(publisher: try $0.id("publisher_id") ?? 0, endpoint: try $0.id("id") ?? EndpointId.unknown)
       }
       return (rows.count, written.count, last, refused)
     }
@@ -80,7 +80,8 @@ public final class SecretRekeying {
     return found == 0 ? nil : done
   }
 
-  private static func sentence(_ error: StoredSecrets.Unreadable, _ publisher: Int64, _ endpoint: EndpointId) -> String
+  private static func sentence(_ error: StoredSecrets.Unreadable, _ publisher: PublisherId, _ endpoint: EndpointId)
+    -> String
   {
     switch error {
     case .form: "\(UnreadableRecord("the secrets of endpoint \(endpoint) of publisher \(publisher)"))"
@@ -90,12 +91,12 @@ public final class SecretRekeying {
   }
 
   private func write(
-    _ stored: StoredSecrets, _ publisher: Int64, _ endpoint: EndpointId
+    _ stored: StoredSecrets, _ publisher: PublisherId, _ endpoint: EndpointId
   ) throws(StoredSecrets.Unreadable) -> PostgresQuery {
     guard let columns = try? stored.columns(publisher, endpoint, keys) else { throw .form }
     return PostgresQuery(
       .rekeyRow,
-      [.int64(publisher), .id(endpoint), .bytes(columns.secrets), .text(columns.keyId), .text(columns.putKey)])
+      [.id(publisher), .id(endpoint), .bytes(columns.secrets), .text(columns.keyId), .text(columns.putKey)])
   }
 }
 

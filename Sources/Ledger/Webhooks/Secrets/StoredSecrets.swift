@@ -21,12 +21,12 @@ struct StoredSecrets: Equatable {
   }
 
   /// The name of a row, which the seal authenticates. No two rows have the same, since an id has no NUL.
-  static func place(_ publisher: Int64, _ endpoint: EndpointId) -> [UInt8] {
+  static func place(_ publisher: PublisherId, _ endpoint: EndpointId) -> [UInt8] {
     Array("webhook_endpoints.secrets\0\(publisher)\0\(endpoint)".utf8)
   }
 
   /// Writes the columns of a row.
-  func columns(_ publisher: Int64, _ endpoint: EndpointId, _ keys: SealingKeys) throws(CryptoError) -> Columns {
+  func columns(_ publisher: PublisherId, _ endpoint: EndpointId, _ keys: SealingKeys) throws(CryptoError) -> Columns {
     let sealed = try keys.seal(Self.json(Sealed(secrets: stored, putKey: putKey)), for: Self.place(publisher, endpoint))
     guard let sealed else { return Columns(secrets: Self.json(stored), putKey: putKey) }
     return Columns(secrets: sealed.bytes, keyId: sealed.keyId)
@@ -57,7 +57,8 @@ struct StoredSecrets: Equatable {
   /// - Parameter refusesPlain: whether plain text is a defect. Otherwise, somebody who may write to the table could put
   ///   a key of their own there, without a seal.
   init(
-    _ columns: Columns, _ publisher: Int64, _ endpoint: EndpointId, _ keys: SealingKeys, refusesPlain: Bool = false
+    _ columns: Columns, _ publisher: PublisherId, _ endpoint: EndpointId, _ keys: SealingKeys,
+    refusesPlain: Bool = false
   ) throws(Unreadable) {
     guard let keyId = columns.keyId else {
       if refusesPlain { throw .defect(.init(.plainText, keyId: nil)) }

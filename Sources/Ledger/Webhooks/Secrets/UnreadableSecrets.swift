@@ -2,12 +2,12 @@ public import Domain
 
 /// The stored keys of an endpoint that this process cannot decrypt. The error never shows any of them.
 public struct UnreadableSecrets: Error, Sendable, Equatable, CustomStringConvertible {
-  public let publisherId: Int64
+  public let publisherId: PublisherId
   public let endpointId: EndpointId
   public let defect: WebhookEndpoint.SecretsDefect
 
   /// Creates an error.
-  public init(publisherId: Int64, endpointId: EndpointId, defect: WebhookEndpoint.SecretsDefect) {
+  public init(publisherId: PublisherId, endpointId: EndpointId, defect: WebhookEndpoint.SecretsDefect) {
     self.publisherId = publisherId
     self.endpointId = endpointId
     self.defect = defect

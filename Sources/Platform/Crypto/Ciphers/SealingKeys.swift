@@ -35,7 +35,7 @@ public struct SealingKeys: Sendable, CustomStringConvertible {
     zip(ids, ciphers).filter { id, cipher in others.index(of: id).map { others.ciphers[$0] } != cipher }.map(\.0)
   }
 
-  private func index(of id: String) -> Int? { ids.firstIndex { $0.exact == id.exact } }
+  private func index(of id: String) -> Int? { ids.firstIndex { $0.isExactly(id) } }
 
   public var description: String { "keys \(ids.joined(separator: ", "))" }
 

@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Formats
 import FoundationEssentials
 
 /// The files that a configuration was read from, each with a digest of its content.
@@ -21,16 +22,16 @@ public final class ConfigurationFiles: Sendable {
 
   /// Takes note of what another set has read.
   func note(_ other: ConfigurationFiles) {
-    for (path, digest) in other.all { contents.note(path, digest) }
+    for (path, digest) in other.all { contents.note(path.text, digest) }
   }
 
   /// Takes note of files if all of them still have these digests. It reads those not yet read for this set.
   ///
   /// - Parameter digests: as in ``all``.
   /// - Returns: whether they have.
-  func note(ifUnchanged digests: [String: [UInt8]]) -> Bool {
+  func note(ifUnchanged digests: [ExactText: [UInt8]]) -> Bool {
     var new: [(path: String, digest: [UInt8])] = []
-    for (path, digest) in digests {
+    for (path, digest) in digests.map({ ($0.key.text, $0.value) }) {
       if let known = contents.digest(of: path) {
         guard known == digest else { return false }
       } else {
@@ -43,7 +44,7 @@ public final class ConfigurationFiles: Sendable {
   }
 
   /// The SHA-256 of each file by its path; empty for one that could not be read.
-  var all: [String: [UInt8]] { contents.all.files }
+  var all: [ExactText: [UInt8]] { contents.all.files }
 
   /// Lists the names in a folder and remembers them.
   ///
@@ -66,13 +67,13 @@ public final class ConfigurationFiles: Sendable {
   }
 
   /// The SHA-256 of each file that could be read, by its path.
-  var digests: [String: [UInt8]] { contents.all.files.filter { !$0.value.isEmpty } }
+  var digests: [ExactText: [UInt8]] { contents.all.files.filter { !$0.value.isEmpty } }
 
   /// Whether a file has another content now, or a folder has other files. It reads them, so it blocks.
   public var haveChanged: Bool {
     let (files, folders) = contents.all
-    if folders.contains(where: { folder, names in names != (try? Self.names(in: folder)) }) { return true }
-    return files.contains { path, digest in Self.digest(FileBytes.read(path)) != digest }
+    if folders.contains(where: { folder, names in !names.isExactly(try? Self.names(in: folder.text)) }) { return true }
+    return files.contains { path, digest in Self.digest(FileBytes.read(path.text)) != digest }
   }
 
   private static func names(in folder: String) throws -> [String] {
@@ -86,8 +87,8 @@ public final class ConfigurationFiles: Sendable {
 private final class NotedContents: @unchecked Sendable {
   // Sendable is right: both dictionaries are touched under the lock only.
   private let lock = Lock()
-  private var files: [String: [UInt8]] = [:]
-  private var folders: [String: [String]?] = [:]
+  private var files: [ExactText: [UInt8]] = [:]
+  private var folders: [ExactText: [String]?] = [:]
 
   func note(_ path: String, _ digest: [UInt8]) { lock.withLock { files[path] = digest } }
 
@@ -95,5 +96,5 @@ private final class NotedContents: @unchecked Sendable {
 
   func noteFolder(_ path: String, _ names: [String]?) { lock.withLock { folders[path] = .some(names) } }
 
-  var all: (files: [String: [UInt8]], folders: [String: [String]?]) { lock.withLock { (files, folders) } }
+  var all: (files: [ExactText: [UInt8]], folders: [ExactText: [String]?]) { lock.withLock { (files, folders) } }
 }

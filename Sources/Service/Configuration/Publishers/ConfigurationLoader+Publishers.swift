@@ -32,7 +32,7 @@ extension ConfigurationLoader {
       throw single(folder, "publishers.folder", "has no .json file, expected one for each publisher")
     }
     let usable = old.flatMap { $0.path == folder && $0.addresses == addresses ? $0.files : nil } ?? []
-    let before = Dictionary(usable.map { ($0.name, $0) }) { first, _ in first }
+    let before = Dictionary(usable.map { (ExactText($0.name), $0) }) { first, _ in first }
     return PublisherFolder(
       path: folder, addresses: addresses,
       files: names.map { name in
@@ -98,7 +98,8 @@ extension ConfigurationLoader {
     let places = publisher.apps.filter { !$0.bundleId.text.isEmpty }.flatMap { app in
       app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
     }
-    for (place, all) in Dictionary(grouping: places, by: \.exact).sorted(by: { $0.key < $1.key }) where all.count > 1 {
+    for (place, all) in Dictionary(grouping: places, by: ExactText.init(_:)).sorted(by: { $0.key < $1.key })
+    where all.count > 1 {
       reader.note("apps", "two apps have the bundleId \(place)")
     }
     for product in publisher.offers.ambiguousProductIds {

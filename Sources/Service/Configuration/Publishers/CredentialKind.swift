@@ -9,7 +9,7 @@ struct CredentialKind: Sendable {
   let values: @Sendable (Publisher) -> [ExactText]
 
   /// The tokens of the publishers' backends.
-  static let tokens = CredentialKind(key: "tokenHashes") { $0.tokens.map { Hex.encode($0.hash).exact } }
+  static let tokens = CredentialKind(key: "tokenHashes") { $0.tokens.map { ExactText(Hex.encode($0.hash)) } }
 
   /// All kinds of a build.
   static func all(_ doors: [any ConfiguredDoor]) -> [CredentialKind] {
@@ -25,9 +25,9 @@ struct CredentialKind: Sendable {
   struct Clash: Equatable {
     let key: String
     /// In ascending order.
-    let publishers: [Int64]
+    let publishers: [PublisherId]
     /// The only one of them that has had the credential before; `nil` if none had.
-    let owner: Int64?
+    let owner: PublisherId?
 
     /// The mistake of each of them that is not the owner.
     func mistake(in folder: String) -> Mistake {
@@ -39,9 +39,9 @@ struct CredentialKind: Sendable {
   /// Finds the credentials that several publishers have.
   ///
   /// - Parameter old: the publisher as it is in use.
-  func clashes(of publishers: [Publisher], before old: (Int64) -> Publisher?) -> [Clash] {
-    var first: [ExactText: Int64] = [:]
-    var several: [ExactText: Set<Int64>] = [:]
+  func clashes(of publishers: [Publisher], before old: (PublisherId) -> Publisher?) -> [Clash] {
+    var first: [ExactText: PublisherId] = [:]
+    var several: [ExactText: Set<PublisherId>] = [:]
     for publisher in publishers {
       for value in values(publisher) {
         let holder = first[value] ?? publisher.id

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 
 /// Decides by value which publishers a role uses after a reading of their files.
 ///
@@ -18,19 +19,21 @@ struct PublisherChoice {
 
   private let folder: PublisherFolder
   private let old: Publishers
-  private let oldIds: [String: Int64]
-  private var accepted: [Int64: Candidate] = [:]
-  private var kept: [Int64: Publisher] = [:]
+  private let oldIds: [ExactText: PublisherId]
+  private var accepted: [PublisherId: Candidate] = [:]
+  private var kept: [PublisherId: Publisher] = [:]
   private var broken: [BrokenPublisher] = []
   private var mistakes: [Mistake] = []
   private var told: Set<String> = []
 
   init(_ folder: PublisherFolder, after old: Publishers) {
     (self.folder, self.old) = (folder, old)
-    oldIds = Dictionary(old.all.compactMap { publisher in old.file(of: publisher.id).map { ($0, publisher.id) } }) {
+    oldIds = Dictionary(
+      old.all.compactMap { publisher in old.file(of: publisher.id).map { (ExactText($0), publisher.id) } }
+    ) {
       first, _ in first
     }
-    var candidates: [Int64: [Candidate]] = [:]
+    var candidates: [PublisherId: [Candidate]] = [:]
     for file in folder.files {
       switch file.content {
       case .publisher(let publisher):
@@ -48,19 +51,19 @@ struct PublisherChoice {
     settleClashes()
   }
 
-  private mutating func accept(_ candidates: [Candidate], _ id: Int64) {
+  private mutating func accept(_ candidates: [Candidate], _ id: PublisherId) {
     guard candidates.count > 1 else {
       accepted[id] = candidates[0]
       return
     }
     let names = candidates.map(\.file.name)
-    let holder = names.first { $0 == old.file(of: id) } ?? names.first { Self.id(ofFile: $0) == id }
+    let holder = names.first { old.file(of: id).isExactly($0) } ?? names.first { Self.id(ofFile: $0) == id }
     let mistake = Mistake(
       source: folder.path, key: "publisherId",
       problem: "\(id) is in more than one file: \(names.joined(separator: ", "))")
     note(mistake)
     for candidate in candidates {
-      if candidate.file.name == holder {
+      if holder.isExactly(candidate.file.name) {
         accepted[id] = candidate
       } else {
         // Its name may tell whose it should be.
@@ -69,7 +72,7 @@ struct PublisherChoice {
     }
   }
 
-  private mutating func refuse(_ candidate: Candidate, as id: Int64, _ mistakes: [Mistake]) {
+  private mutating func refuse(_ candidate: Candidate, as id: PublisherId, _ mistakes: [Mistake]) {
     broken.append(
       BrokenPublisher(
         file: candidate.file.name, id: id, mistakes: mistakes.map(\.description), remains: candidate.publisher,
@@ -77,7 +80,7 @@ struct PublisherChoice {
   }
 
   /// Keeps a publisher as it is in use, unless a good file has it.
-  private mutating func keep(_ id: Int64?) {
+  private mutating func keep(_ id: PublisherId?) {
     guard let id, accepted[id] == nil, let publisher = old[id] else { return }
     kept[id] = publisher
   }
@@ -91,7 +94,7 @@ struct PublisherChoice {
       guard !clashes.isEmpty else { return }
       // Where the owner is known, the others are to blame, perhaps for further clashes.
       let decided = clashes.filter { $0.owner != nil }
-      var blamed: [Int64: [Mistake]] = [:]
+      var blamed: [PublisherId: [Mistake]] = [:]
       for clash in decided.isEmpty ? clashes : decided {
         let mistake = clash.mistake(in: folder.path)
         note(mistake)
@@ -106,7 +109,8 @@ struct PublisherChoice {
   }
 
   func reading(now: Int64) -> PublisherReading {
-    let known = Dictionary(old.broken.filter { !$0.isKept }.map { ($0.file, $0.since) }) { first, _ in first }
+    let known = Dictionary(old.broken.filter { !$0.isKept }.map { (ExactText($0.file), $0.since) }) { first, _ in first
+    }
     var files = accepted.mapValues(\.file.name)
     for id in kept.keys { files[id] = old.file(of: id) }
     let publishers = Publishers(
@@ -121,7 +125,7 @@ struct PublisherChoice {
   }
 
   /// The id of a broken publisher: from its file, or as the file was in use, or from its name if that is nobody else's.
-  private func id(of broken: BrokenPublisher) -> Int64? {
+  private func id(of broken: BrokenPublisher) -> PublisherId? {
     broken.id ?? oldIds[broken.file] ?? Self.id(ofFile: broken.file).flatMap { accepted[$0] == nil ? $0 : nil }
   }
 
@@ -130,9 +134,9 @@ struct PublisherChoice {
   }
 
   /// The id that a file's name tells, for example that of `1004.json`.
-  static func id(ofFile name: String) -> Int64? {
+  static func id(ofFile name: String) -> PublisherId? {
     let stem = name.hasSuffix(".json") ? name.dropLast(5) : name[...]
-    guard let id = Int64(stem), String(id) == stem, id > 0 else { return nil }
+    guard let id = PublisherId(stem), String(id) == stem, id > 0 else { return nil }
     return id
   }
 }

@@ -1,4 +1,5 @@
 public import Domain
+import Formats
 
 /// The publishers' files of one folder, as of one reading. A file with a mistake is one of them.
 public struct PublisherFolder: Sendable {
@@ -8,7 +9,7 @@ public struct PublisherFolder: Sendable {
     let name: String
     let content: Content
     /// The digests of the files that it consists of: itself, and the keys and secrets that it names.
-    let inputs: [String: [UInt8]]
+    let inputs: [ExactText: [UInt8]]
   }
 
   /// What a file says.

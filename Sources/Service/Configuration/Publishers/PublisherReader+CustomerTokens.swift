@@ -42,15 +42,16 @@ extension PublisherReader {
       if audiences.isEmpty { reader.note("customerTokens.audience", "is missing, expected the tokens' aud, \(reason)") }
     }
     let keys = readers.compactMap(namedKey)
-    for (name, all) in Dictionary(grouping: keys, by: { "\($0.id ?? "") \($0.key.algorithm)".exact })
+    for (name, all) in Dictionary(grouping: keys, by: { ExactText("\($0.id ?? "") \($0.key.algorithm)") })
     where all.count > 1 {
       reader.note("customerTokens.keys", "two keys have the kid and the algorithm \"\(name)\"")
     }
     let all = single.map { [CustomerTokenKey($0)] } ?? []
     guard !(all.isEmpty && keys.isEmpty && set == nil && address == nil) else { return nil }
     return Publisher.CustomerTokenPolicy(
-      keys: all + keys + (set?.keys ?? []), keySet: address, customerClaim: claim, issuer: issuer,
-      audiences: audiences, maxLifetime: lifetime == 0 ? nil : lifetime, leeway: leeway)
+      keys: all + keys + (set?.keys ?? []), keySet: address, customerClaim: claim,
+      issuer: issuer.map(TokenIssuer.init(_:)),
+      audiences: audiences.map(TokenAudience.init(_:)), maxLifetime: lifetime == 0 ? nil : lifetime, leeway: leeway)
   }
 
   // MARK: Keys of the file
@@ -63,7 +64,7 @@ extension PublisherReader {
       reader.note("algorithm", "is \"\(name)\", expected one of HS256, RS256, ES256, EdDSA")
     }
     guard let key = key(algorithm, reader, "", file: "RS256, ES256 or EdDSA"), !id.isEmpty else { return nil }
-    return CustomerTokenKey(id: id, key)
+    return CustomerTokenKey(id: KeyId(id), key)
   }
 
   /// The key of the files that the members beside `algorithm` name.
@@ -86,7 +87,7 @@ extension PublisherReader {
     guard algorithm != .none, let text else { return nil }
     do {
       let key = try Self.publicKey(text, algorithm)
-      if key.algorithm.exact != algorithm.rawValue.exact { throw UnusableFile("it is a key for \(key.algorithm)") }
+      if key.algorithm.text != algorithm.rawValue { throw UnusableFile("it is a key for \(key.algorithm)") }
       return key
     } catch {
       let crypto = error as? CryptoError

@@ -29,7 +29,7 @@ extension PublisherReader {
         + "`Production` or `Sandbox` only.",
       form)
     let forwards = (list ?? []).enumerated().compactMap { index, members in forward(members, "\(key)[\(index)]") }
-    if Set(forwards.map(\.url.exact)).count < forwards.count { reader.note(key, "expected no URL twice") }
+    if forwards.map(\.url).hasRepetition { reader.note(key, "expected no URL twice") }
     if forwards.count > Self.mostForwards { reader.note(key, "expected at most \(Self.mostForwards) URLs") }
     return forwards
   }

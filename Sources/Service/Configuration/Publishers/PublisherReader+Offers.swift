@@ -34,8 +34,7 @@ extension PublisherReader {
 
   private func distinct(_ key: String, _ meaning: String, _ reader: SettingsReader) -> [String] {
     let texts = reader.strings(key, [], meaning)
-    let isDistinct = Set(texts.map(\.exact)).count == texts.count
-    if !isDistinct { reader.note(key, "expected no text twice") }
+    if texts.hasRepetition { reader.note(key, "expected no text twice") }
     checkLength(texts, key, reader)
     return texts
   }
@@ -55,7 +54,8 @@ extension PublisherReader {
     let amount = reader.read(
       "price.amount", .some(nil), "none", "Price in your catalog, in hundredths of the currency: `999` for 9.99.", form)
     let currency = reader.optionalString("price.currency", "Currency of `price.amount`, a code of ISO 4217.")
-    if let currency, !Currency.isKnown(currency) {
+      .map(CurrencyCode.init(_:))
+    if let currency, !currency.isKnown {
       reader.note("price.currency", "is \"\(currency)\", expected a code of ISO 4217, such as USD")
     }
     guard reader.mistakes.count == before else { return nil }

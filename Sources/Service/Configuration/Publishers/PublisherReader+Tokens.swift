@@ -8,7 +8,7 @@ extension PublisherReader {
   func tokens(_ readers: [SettingsReader], beside unnamed: [[UInt8]]) -> [PublisherToken] {
     let tokens = readers.compactMap(token)
     let derived = Set(unnamed).map { PublisherToken(unnamed: $0) }
-    for (name, all) in Dictionary(grouping: derived + tokens, by: \.name.exact) where all.count > 1 {
+    for (name, all) in Dictionary(grouping: derived + tokens, by: { ExactText($0.name) }) where all.count > 1 {
       reader.note("tokens", "two tokens have the name \"\(name)\"")
     }
     for (_, all) in Dictionary(grouping: derived + tokens, by: \.hash) where all.count > 1 {
@@ -32,7 +32,7 @@ extension PublisherReader {
       "scopes", nil,
       "The parts of the API that the token may use: "
         + TokenScope.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + " ([scopes](scopes.md)).")
-    let scopes = names.compactMap { name in TokenScope.allCases.first { $0.rawValue.exact == name.exact } }
+    let scopes = names.compactMap { name in TokenScope.allCases.first { $0.rawValue.isExactly(name) } }
     if scopes.isEmpty || scopes.count < names.count || Set(scopes).count < scopes.count {
       let all = TokenScope.allCases.map(\.rawValue).joined(separator: ", ")
       reader.note("scopes", "expected a list of \(all), at least one of them and none twice")

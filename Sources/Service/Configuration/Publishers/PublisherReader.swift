@@ -44,7 +44,7 @@ struct PublisherReader {
     let sandboxAccess = sandboxAccess()
     let ownership = ownership()
     return Publisher(
-      id: id, customers: customers, tokenHashes: tokenHashes, tokens: tokens,
+      id: PublisherId(id), customers: customers, tokenHashes: tokenHashes, tokens: tokens,
       customerTokens: customerTokens, apps: elements.apps.compactMap(app),
       offers: OfferCatalog(elements.offers.map(offer)), sandboxAccess: sandboxAccess,
       ownership: ownership, isMigrating: isMigrating(), mode: mode(),
@@ -138,8 +138,9 @@ struct PublisherReader {
     let keyId = reader.string("keyId", nil, "The id of the In-App Purchase key.")
     guard let key else { return nil }  // noted above
     return Publisher.App(
-      bundleId: BundleId(bundleId), appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
-      privateKey: key, environments: environments.map(Environment.init(_:)), isReleased: isReleased)
+      bundleId: BundleId(bundleId), appAppleId: appAppleId == 0 ? nil : appAppleId,
+      issuerId: IssuerId(issuerId), keyId: KeyId(keyId), privateKey: key,
+      environments: environments.map(Environment.init(_:)), isReleased: isReleased)
   }
 
   /// Whether Apple gives out such bundle ids (App Store Connect, *Add an app*).
@@ -173,10 +174,11 @@ struct PublisherReader {
     }
     let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
     let known = DoorCatalog(doors)
-    let topics = reader.strings("topics", [EventTopic.synchronizationResult], "Topics that are delivered.")
+    let topics = reader.strings("topics", [EventTopic.synchronizationResult.text], "Topics that are delivered.")
+      .map(EventTopic.init(_:))
     if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: known.topics) {
       let stranger = topics.first { !known.topics.contains($0) }
-      let question = stranger.map { NearestName.question($0, among: known.topics.sorted()) } ?? ""
+      let question = stranger.map { NearestName.question($0.text, among: known.topics.sorted().map(\.text)) } ?? ""
       reader.note("topics", (stranger.map { "has \"\($0)\", " } ?? "") + known.topicsExpectation + question)
     }
     let environment = reader.optionalString(

@@ -186,18 +186,20 @@ final class SettingsReader {
     for (path, value) in leaves(root, []) {
       let key = path.joined(separator: ".")
       // No call reads a key that is written with its dots, in one level, either.
-      let isRead = !path.contains { $0.contains(".") } && known.contains { key == $0 || key.hasPrefix($0 + ".") }
+      let isRead =
+        !path.contains { $0.contains(".") }
+        && known.contains { key.isExactly($0) || key.utf8.starts(with: ($0 + ".").utf8) }
       guard !isRead else { continue }
       let isSection = known.contains { $0.hasPrefix(key + ".") }
       if isSection, value == .null || value == .object([:]) { continue }
       let problem =
         isSection
         ? "is \(value.shape), expected an object"
-        : "is no key of this file" + (known.contains(key) ? "" : NearestName.question(key, among: names))
+        : "is no key of this file" + (known.containsExactly(key) ? "" : NearestName.question(key, among: names))
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
-    let variables = Set(known.map { Self.variable($0).exact })
+    let variables = Set(known.map { ExactText(Self.variable($0)) })
     let strangers = environment.keys.filter { $0.text.hasPrefix("COUNTERSIGN_") && !variables.contains($0) }
     for name in strangers.sorted().map(\.text) {
       guard !Self.foreignVariables.contains(where: name.hasPrefix) else { continue }
@@ -208,7 +210,7 @@ final class SettingsReader {
 
   /// Notes every member of an object in a list that is not a known one.
   func noteUnknownMembers(of object: [ExactText: JSONValue], at key: String, except known: [String]) {
-    for name in object.keys.sorted().map(\.text) where !known.contains(where: { $0.exact == name.exact }) {
+    for name in object.keys.sorted().map(\.text) where !known.containsExactly(name) {
       note("\(key).\(name)", "is no key of this file" + NearestName.question(name, among: known))
     }
   }

@@ -28,10 +28,10 @@ final class LoadReceiver {
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     switch request.path.first {
     case "h":
-      // The last member of the body is the time of publication: "at":1234567890123}
+      // The last member of the body is the time of publication: "at":1234567890123456}
       let digits = request.body.reversed().drop { !$0.isASCIIDigit }.prefix(while: \.isASCIIDigit)
       let at = digits.reversed().reduce(Int64(0)) { $0 * 10 + Int64($1 - 48) }
-      delays.append(Double(unixMilliseconds() - at))
+      delays.append(Double(unixMicroseconds() - at) / 1000)
       return .text(200, "")
     case "x":
       try? await EventLoop.sleep(for: .seconds(30))

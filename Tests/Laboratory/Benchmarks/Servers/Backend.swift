@@ -22,7 +22,7 @@ final class Backend {
     var store: RedisEndpoint { RedisEndpoint(ServerAddress(host: "127.0.0.1", port: redis)) }
   }
 
-  nonisolated static let publisher: Int64 = 1001
+  nonisolated static let publisher: PublisherId = 1001
   /// The key prefix of the default configuration: the roles find what a benchmark fills in.
   static let keyPrefix = "cs:"
   static let sweepAfter = Duration.seconds(3600)

@@ -141,7 +141,7 @@ final class LifeRun {
   private func readEvents() {
     for event in fleet.events.all[eventsRead...] {
       told.insert(event.synchronizationId)
-      if event.result.exact == "PURCHASE_SYNCHRONIZED".exact, let index = Self.index(of: event.synchronizationId) {
+      if event.result.isExactly("PURCHASE_SYNCHRONIZED"), let index = Self.index(of: event.synchronizationId) {
         owned.insert(index)
       }
     }

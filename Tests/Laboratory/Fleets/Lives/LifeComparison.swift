@@ -90,7 +90,7 @@ public struct LifeComparison {
       let id = life.originalTransactionId
       guard let purchase = told[id] else { continue }
       if let previous = life.previousOriginalTransactionId { expected[id] = .some(told[previous]?.customerId) }
-      guard let owner = expected[id], purchase.customerId?.exact != owner?.exact else { continue }
+      guard let owner = expected[id], !purchase.customerId.isExactly(owner) else { continue }
       lines.append("\(id) (\(life.state)): customerId is \(purchase.customerId ?? "-"), not \(owner ?? "-")")
     }
     return lines
@@ -119,11 +119,11 @@ public struct LifeComparison {
     guard let told = try await fleet.entitlements(customer).body else { return ["\(customer) is unknown"] }
     var lines: [String] = []
     for (offer, product) in [("S1", "com.example.app.monthly"), ("S2", "com.example.app.yearly")] {
-      let giving = lives.filter { $0.hasAccess && $0.productId.exact == product.exact }
+      let giving = lives.filter { $0.hasAccess && $0.productId.isExactly(product) }
       let until = giving.compactMap(\.accessUntil).max().map(rfc3339(milliseconds:))
-      let row = told.entitlements.first { $0.offerId.exact == offer.exact }?.told
+      let row = told.entitlements.first { $0.offerId.isExactly(offer) }?.told
       let end = row?.accessGranted == true ? row?.expiresAt ?? "no end" : "no access"
-      if end.exact != (until ?? "no access").exact {
+      if !end.isExactly(until ?? "no access") {
         lines.append("customer \(customer): \(offer) has \(end), not \(until ?? "no access")")
       }
     }

@@ -1,3 +1,4 @@
+public import Domain
 import EventLoop
 import Formats
 import FoundationEssentials
@@ -29,7 +30,7 @@ extension RunningFleet {
   /// period is renewed by hand.
   @discardableResult
   public func act(_ action: RandomLives.Action, on life: String) async throws -> Bool {
-    if action.name.exact == "renew".exact, try await self.life(life).state.exact == "active".exact { return false }
+    if action.name.isExactly("renew"), try await self.life(life).state.isExactly("active") { return false }
     return try await act(action.name, on: life, action.body)
   }
 
@@ -85,14 +86,14 @@ extension RunningFleet {
   public func toldNotifications() async throws -> Int { try await notificationCounts().told }
 
   /// How many notifications of Apple's the first publisher has, each applied.
-  public func appliedNotifications(of publisher: Int64 = RunningFleet.publisher) async throws -> Int {
+  public func appliedNotifications(of publisher: PublisherId = RunningFleet.publisher) async throws -> Int {
     try await withLedger { client in
       let rows = try await client.run(
         PostgresQuery(
           PostgresStatement(
             "count notifications",
             "SELECT count(*) AS count FROM notifications WHERE publisher_id = $1 AND applied_at IS NOT NULL"),
-          [.int64(publisher)]))
+          [.int64(publisher.number)]))
       return Int(try rows.first?.int64("count") ?? 0)
     }
   }

@@ -29,8 +29,8 @@ public struct SimulatedLife: Decodable, Equatable, Sendable {
   /// An upgrade replaces the running period and one that Apple has charged ahead. Apple then signs the later one only.
   /// So who has not read the Transaction History knows the running one as a period that has ended.
   func mayShow(_ transactionId: String) -> Bool {
-    if shown?.transactionId.exact == transactionId.exact { return true }
-    guard state.exact == "upgraded".exact else { return false }
-    return transactions.dropLast().contains { $0.isUpgraded == true && $0.transactionId.exact == transactionId.exact }
+    if shown?.transactionId.isExactly(transactionId) == true { return true }
+    guard state.isExactly("upgraded") else { return false }
+    return transactions.dropLast().contains { $0.isUpgraded == true && $0.transactionId.isExactly(transactionId) }
   }
 }

@@ -17,12 +17,12 @@ public struct ToldPurchase: Decodable, Sendable {
   /// Returns how it differs from the truth, with both sides.
   public func differences(from life: SimulatedLife) -> [String] {
     let told =
-      life.mayShow(transactionId) ? life.transactions.last { $0.transactionId.exact == transactionId.exact } : nil
+      life.mayShow(transactionId) ? life.transactions.last { $0.transactionId.isExactly(transactionId) } : nil
     guard let latest = told ?? life.shown else { return ["\(life.originalTransactionId) has no transaction"] }
     func time(_ milliseconds: Int64?) -> String? { milliseconds.map(rfc3339(milliseconds:)) }
     var lines: [String] = []
     func compare(_ name: String, _ told: String?, _ truth: String?) {
-      guard told?.exact != truth?.exact else { return }
+      guard !told.isExactly(truth) else { return }
       lines.append("\(life.originalTransactionId) (\(life.state)): \(name) is \(told ?? "-"), not \(truth ?? "-")")
     }
     compare("transactionId", transactionId, latest.transactionId)
