@@ -33,11 +33,15 @@ struct BurstPaceTests {
     return (begun, longest)
   }
 
-  @Test func `while a burst is published, it uses hardly more than it may anyway`() {
-    let first = played(BurstPace.publication, each: .microseconds(100))
-    #expect(780...920 ~= first.begun && first.longestRest <= BurstPace.longestRest + BurstPace.tick)
-    // What costs nothing is held only by the number that may begin at once.
-    #expect(played(.seconds(1), each: .microseconds(1)).begun > 5_000)
+  @Test func `while a burst is published, few begin after each longest rest, whatever they cost`() {
+    for cost in [Duration.microseconds(1), .microseconds(100), .milliseconds(1)] {
+      let first = played(BurstPace.publication, each: cost)
+      let each = BurstPace.publication / BurstPace.longestRest * Double(BurstPace.Stage.published.atOnce)
+      // What nobody has used before lets some more begin.
+      #expect(each - 60...each + 700 ~= Double(first.begun), "\(cost)")
+      #expect(first.longestRest <= BurstPace.longestRest + BurstPace.tick)
+    }
+    #expect(played(.seconds(1), each: .microseconds(100)).begun < 500)
   }
 
   @Test func `after that, a burst beside little uses half of the loop`() {

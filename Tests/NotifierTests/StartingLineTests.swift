@@ -177,28 +177,49 @@ struct StartingLineTests {
 
   @Test func `a burst that lasts gets more of the loop, also if its line is empty once`() {
     join(1, of: 2, "b")
-    join(3_000, of: 1, "a", .flood)
+    join(2_500, of: 1, "a", .flood)
     let first = begunInHalfASecond()
-    #expect(2_300...2_700 ~= first)
-    clock.now += BurstPace.patience - .seconds(1)
+    #expect(180...260 ~= first)
+    clock.now += BurstPace.patience - .seconds(2)
     // The rest begins, and the line is empty for a while.
     _ = begunInHalfASecond()
-    #expect(begun("a") == 3_000 && line.count == 0)
+    #expect(begun("a") == 2_500 && line.count == 0)
     join(10_000, of: 1, "a", .flood)
+    let half = begunInHalfASecond()
+    #expect(2_300...2_700 ~= half)
+    clock.now += .seconds(1)
     let later = begunInHalfASecond()
     #expect(4_200...4_700 ~= later)
     line.giveBack()
   }
 
-  @Test func `long after a burst, the next one begins with half of the loop`() {
+  @Test func `long after a burst, and for another publisher, the next one begins slowly again`() {
     join(1, of: 2, "b")
-    join(3_000, of: 1, "a", .flood)
+    join(2_500, of: 1, "a", .flood)
     let first = begunInHalfASecond()
+    clock.now += BurstPace.publication
     _ = begunInHalfASecond()
+    #expect(line.count == 0)
+    join(3_000, of: 3, "a", .flood)
+    let others = begunInHalfASecond()
+    #expect(abs(others - first) < 30)
+    clock.now += BurstPace.publication
+    while line.count > 0 { _ = begunInHalfASecond() }
     clock.now += BurstPace.patience
     join(3_000, of: 1, "a", .flood)
     let next = begunInHalfASecond()
-    #expect(abs(next - first) < 100)
+    #expect(abs(next - first) < 30)
+    line.giveBack()
+  }
+
+  @Test func `a burst that lasts has the line's usual room`() {
+    join(1, of: 2, "b")
+    join(200, of: 1, "a", .flood)
+    clock.now += BurstPace.patience - .seconds(1)
+    join(1, of: 1, "a", .flood)
+    clock.now += .seconds(2)
+    join(1, of: 2, "b")
+    #expect(runs.begun.count > StartingLine.most.besideBursts + 20)
     line.giveBack()
   }
 
@@ -225,15 +246,16 @@ struct StartingLineTests {
   @Test func `many others that fill the line do not stop a burst`() {
     join(200, of: 1, "a", .flood)
     for publisher in 0..<300 { join(1, of: PublisherId(Int64(1_000 + publisher)), "b") }
+    end(0..<48)
     // As long as the loop has used little, both lines take turns.
-    end(0..<4)
+    end(48..<52)
     #expect(runs.begun.suffix(4) == ["b0", "a64", "b0", "a65"])
     clock.used += .seconds(1)
-    end(4..<8)
+    end(52..<56)
     #expect(begun("a") == StartingLine.most.usual + 2 && begun("b") == 6)
     // After the longest rest the next place is the burst's.
     clock.now += BurstPace.longestRest
-    end(8..<9)
+    end(56..<57)
     #expect(begun("a") == StartingLine.most.usual + 3 && begun("b") == 6)
     line.giveBack()
   }
@@ -259,6 +281,8 @@ struct StartingLineTests {
     end(50..<StartingLine.most.usual)
     #expect(line.rests == 1)
     line.hurry()
+    // Two were on the way, and all usual places are taken now.
+    #expect(begun("a") == 65 + StartingLine.most.usual - 2)
     while line.count > 0 { end(0..<runs.starts.count) }
     #expect(begun("a") == 200 && runs.givenBack.isEmpty)
   }

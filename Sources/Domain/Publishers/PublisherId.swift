@@ -9,7 +9,7 @@ public struct PublisherId: Hashable, Comparable, Sendable {
   /// Takes a number as it is.
   @inlinable public init(_ number: Int64) { self.number = number }
 
-  /// Reads a number's decimal text; `nil` for any other.
+  /// Reads a number's decimal text as `Int64` does; `nil` for any other.
   @inlinable public init?(_ text: some StringProtocol) {
     guard let number = Int64(text) else { return nil }
     self.number = number

@@ -10,17 +10,17 @@
 struct BurstPace {
   /// How far a burst may go at one age.
   struct Stage: Equatable {
-    /// The part of the loop's time.
+    /// The part of the loop's time; 0 leaves what may begin after the longest rest.
     let share: Double
     /// The most deliveries that begin in one ``tick``. What they cost shows afterwards, and the pace cannot stop it
     /// then.
     let atOnce: Int
 
-    static let published = Stage(share: 0.02, atOnce: 8)
+    static let published = Stage(share: 0, atOnce: 8)
     static let delivered = Stage(share: 0.5, atOnce: 8)
     static let lasting = Stage(share: 0.9, atOnce: 32)
 
-    /// - Parameter age: since when bursts wait.
+    /// - Parameter age: for how long the burst has come.
     init(age: Duration) {
       self =
         switch age {
@@ -33,7 +33,7 @@ struct BurstPace {
     private init(share: Double, atOnce: Int) { (self.share, self.atOnce) = (share, atOnce) }
   }
 
-  /// For how long a burst is taken to be published, after bursts have begun to wait.
+  /// For how long a burst is taken to be published, from its first message on.
   static let publication: Duration = .seconds(2)
   /// From which age on a burst is a load that lasts.
   static let patience: Duration = .seconds(10)
@@ -60,7 +60,7 @@ struct BurstPace {
   /// - Parameters:
   ///   - now: the time of a clock that never goes back.
   ///   - used: the processor time that the loop has used so far.
-  ///   - age: since when bursts wait (see `StartingLine`).
+  ///   - age: for how long the publisher's burst has come (``BurstAges``).
   mutating func mayBegin(at now: Duration, used: Duration, age: Duration) -> Bool {
     stage = Stage(age: age)
     let earned = (now - self.now) * stage.share - (used - self.used)
@@ -83,6 +83,7 @@ struct BurstPace {
   /// How long the burst has to rest, after it could not begin at the last time.
   var rest: Duration {
     if credit > .zero || free > 0 { return Self.tick }
-    return max(Self.tick, min((.zero - credit) / stage.share, Self.longestRest - (now - begun)))
+    let longest = Self.longestRest - (now - begun)
+    return max(Self.tick, stage.share > 0 ? min((.zero - credit) / stage.share, longest) : longest)
   }
 }

@@ -54,8 +54,9 @@ final class StartingLine {
     let time: Duration
   }
 
-  /// The most runs on their way to their attempts. 64 are enough to fill the trips to Redis and to the ledger. While
-  /// bursts wait beside others, fewer: each step of a run waits behind the same step of all others.
+  /// The most runs on their way to their attempts. 64 are enough to fill the trips to Redis and to the ledger. While a
+  /// burst waits beside others, fewer: each step of a run waits behind the same step of all others. A load that lasts
+  /// needs all of them.
   static let most = (usual: 64, besideBursts: 16)
   /// For how long bursts keep to their pace after another publisher's event.
   static let others: Duration = .seconds(10)
@@ -63,10 +64,7 @@ final class StartingLine {
   private let clocks: Clocks
   private var few = TurnQueue<PublisherId, Waiting>()
   private var bursts = TurnQueue<PublisherId, Waiting>()
-  /// Since when bursts wait, and when one waited last. Only ``BurstPace/patience`` without a wait is a break: the line
-  /// of a load that lasts is empty now and then.
-  private var burstsSince: Duration = .zero
-  private var burstsWaited: Duration?
+  private var ages = BurstAges()
   private var onTheWay = 0
   private var isBeginning = false
   /// Whether the last run that began was a burst's: both lines take turns.
@@ -101,7 +99,9 @@ final class StartingLine {
       if let quiet, quiet.publisher != publisher { otherQuiet = quiet }
       quiet = Quiet(publisher: publisher, time: clocks.now())
       few.append(one, of: publisher)
-    case .burst, .flood: bursts.append(one, of: publisher)
+    case .burst, .flood:
+      ages.note(publisher, at: clocks.now())
+      bursts.append(one, of: publisher)
     }
     beginAll()
   }
@@ -130,7 +130,6 @@ final class StartingLine {
     isBeginning = true
     beginWhatMay()
     isBeginning = false
-    if !bursts.isEmpty { noteWait() }
   }
 
   private func beginWhatMay() {
@@ -150,8 +149,10 @@ final class StartingLine {
 
   /// The most runs on their way now.
   private var most: Int {
-    guard let publisher = bursts.next, hasOthers(than: publisher, clocks.now()) else { return Self.most.usual }
-    return Self.most.besideBursts
+    guard let publisher = bursts.next else { return Self.most.usual }
+    let now = clocks.now()
+    let isYoung = ages.age(of: publisher, at: now) < BurstPace.patience
+    return isYoung && hasOthers(than: publisher, now) ? Self.most.besideBursts : Self.most.usual
   }
 
   private func begin(_ one: [Waiting], isBurst: Bool) {
@@ -163,22 +164,10 @@ final class StartingLine {
 
   // MARK: The pace of bursts
 
-  private func noteWait() {
-    let now = clocks.now()
-    burstsSince = now - age(at: now)
-    burstsWaited = now
-  }
-
-  /// For how long bursts have waited without a break.
-  private func age(at now: Duration) -> Duration {
-    guard let burstsWaited, now - burstsWaited < BurstPace.patience else { return .zero }
-    return now - burstsSince
-  }
-
   private func mayBegin(_ publisher: PublisherId) -> Bool {
     let now = clocks.now()
     guard hasOthers(than: publisher, now) else { return true }
-    return pace.mayBegin(at: now, used: clocks.used(), age: age(at: now))
+    return pace.mayBegin(at: now, used: clocks.used(), age: ages.age(of: publisher, at: now))
   }
 
   /// Whether another publisher has few events, so that bursts keep to their pace.

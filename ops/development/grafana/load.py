@@ -4,6 +4,7 @@ import random
 import subprocess
 import threading
 import time
+import uuid
 
 from fleet import Failure
 from fleet.configuration import CUSTOMER
@@ -107,12 +108,22 @@ class Load:
         if number % 100 == 0:
             self.simulator("POST", f"lives/{self.life((number // 100 + LIVES // 2) % LIVES)}/refund")
 
+    @staticmethod
+    def time_in(seconds):
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
     def give_sandbox_access(self, customers, seconds):
         """As support does for testers; it ends by itself after the seconds."""
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
         for customer in customers:
             self.expect("PUT", f"/customers/load-{customer}/sandbox-access", {
-                "until": until, "reason": "testing"}, (200, 201))
+                "until": self.time_in(seconds), "reason": "testing"}, (200, 201))
+
+    def grant(self, customers, seconds):
+        """Access by hand, which ends by itself after the seconds."""
+        for customer in customers:
+            self.expect("POST", f"/customers/load-{customer}/grants", {
+                "grantId": str(uuid.uuid4()), "offerId": "S123123123_US", "reason": "goodwill",
+                "expiresAt": self.time_in(seconds)}, (200, 201))
 
     def withdraw_sandbox_access(self, customers):
         for customer in customers:

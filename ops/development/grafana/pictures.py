@@ -47,6 +47,7 @@ class Story:
         # What people do meanwhile, which breaks nothing.
         self.acts = [
             (150, lambda: load.give_sandbox_access(range(6), seconds=3600)),
+            (160, lambda: load.grant(range(12, 18), seconds=160)),
             (170, lambda: load.give_sandbox_access(range(6, 12), seconds=150)),
             (290, lambda: load.import_purchases(1500)),
             (300, lambda: load.withdraw_sandbox_access(range(6)))]
