@@ -157,7 +157,7 @@ struct StartingLineTests {
 
   @Test func `the burst's own first events do not hide another publisher`() {
     join(1, of: 2, "b")
-    join(20, of: 1, "c")
+    join(10, of: 1, "c")
     join(200, of: 1, "a", .flood)
     expectRest()
   }
