@@ -73,7 +73,7 @@ struct BurstPaceTests {
     var begun = 0
     while mayBegin(&pace, at: .seconds(3600), used: .zero), begun < 1_000 { begun += 1 }
     #expect(begun == BurstPace.Stage.published.atOnce && pace.rest == BurstPace.tick)
-    #expect(mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most))
+    #expect(mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most / 2))
     #expect(!mayBegin(&pace, at: .seconds(3600) + BurstPace.tick, used: BurstPace.most * 2))
     #expect(pace.rest > BurstPace.tick)
   }
