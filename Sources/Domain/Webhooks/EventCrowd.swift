@@ -11,18 +11,18 @@ public enum EventCrowd: String, CaseIterable, Sendable {
 
 /// How many events each publisher is ahead of an even pace, decided by value.
 ///
-/// For example, a publisher has 20,000 events in one second. The first 550 are few: 50 may be ahead of the pace, and
-/// 500 a second make the pace. The next 950 are a burst, and the rest is a flood. Forty seconds later its next event is
-/// one of few again.
+/// For example, a publisher has 20,000 events in one second. The first 600 are few: 100 may be ahead of the pace, and
+/// 500 a second make the pace. The next 1,900 are a burst, and the rest is a flood. Forty seconds later its next event
+/// is one of few again.
 public struct EventPaces: Sendable {
   /// The pace: so many events of a publisher in a second are always few.
   public static let perSecond = 500
   /// How many events ahead of the pace are few. They keep no pace at a notifier (`BurstPace`), so it is no more than
   /// one that meets others' events can begin at once.
-  public static let few = 50
+  public static let few = 100
   /// How many events ahead of the pace are a burst. Each class has twenty times as many as the one before, so an event
   /// waits behind twenty times its own crowd at most.
-  public static let burst = 1_000
+  public static let burst = 2_000
 
   /// The longest time until a publisher that floods is even again.
   private static let longest: Duration = .seconds(160)
