@@ -33,6 +33,14 @@ struct EventPacesTests {
     #expect((0..<100_000).allSatisfy { paces.add(1, at: interval * $0) == .few })
   }
 
+  @Test func `events that come in small crowds are few, although they beat the pace for a moment`() {
+    var paces = EventPaces()
+    for second in 0..<10 {
+      let start = Duration.seconds(second)
+      #expect((0..<140).allSatisfy { paces.add(1, at: start + .milliseconds($0)) == .few })
+    }
+  }
+
   @Test func `a burst is over when its events would be through at the pace`() {
     var paces = EventPaces()
     _ = crowds(EventPaces.perSecond, at: .zero, &paces)
