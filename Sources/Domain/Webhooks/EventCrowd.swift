@@ -17,8 +17,8 @@ public enum EventCrowd: String, CaseIterable, Sendable {
 public struct EventPaces: Sendable {
   /// The pace: so many events of a publisher in a second are always few.
   public static let perSecond = 500
-  /// How many events ahead of the pace are few. They keep no pace at a notifier (`BurstPace`), so it is no more than
-  /// one that meets others' events can begin at once.
+  /// How many events ahead of the pace are few. Few events keep no pace at a notifier (`BurstPace`), so a larger number
+  /// would let a burst's first events hold up those of others (decision 0068).
   public static let few = 100
   /// How many events ahead of the pace are a burst. Each class has twenty times as many as the one before, so an event
   /// waits behind twenty times its own crowd at most.

@@ -9,7 +9,7 @@
 /// It is a decision by value: a driver tells the time and the processor time.
 struct BurstPace {
   /// How far a burst may go at one age.
-  struct Stage: Equatable {
+  struct Stage {
     /// The part of the loop's time; 0 leaves what may begin after the longest rest.
     let share: Double
     /// The most deliveries that begin in one ``tick``. What they cost shows afterwards, and the pace cannot stop it
