@@ -1,6 +1,5 @@
 import EventLoop
 import Service
-import TestSupport
 
 @testable import AMQP
 @testable import Worker
@@ -12,16 +11,14 @@ final class BrokerByValue: MessageBroker {
   var failure: AMQPError?
   /// Whether the broker holds the confirms of events back until ``confirmAll(_:)``.
   var holdsConfirms = false
-  private let confirms = Mailbox<Result<Void, any Error>>(of: "confirms")
+  private var unanswered: [@LoopActor (AMQPMessage.Answer) -> Void] = []
   private(set) var messages: [AMQPMessage] = []
 
   nonisolated static let noConfirm = AMQPError(.timeout, operation: "publish", target: "broker", cause: "no confirm")
 
-  func publish(_ message: AMQPMessage) async throws {
+  func publish(_ message: AMQPMessage, then: @escaping @LoopActor (AMQPMessage.Answer) -> Void) {
     messages.append(message)
-    guard holdsConfirms else { return }
-    let next = confirms.all.count
-    try await confirms.wait(for: next + 1)[next].get()
+    if holdsConfirms { unanswered.append(then) } else { then(.success(())) }
   }
 
   func publishSurely(_ message: AMQPMessage) async throws {
@@ -29,9 +26,11 @@ final class BrokerByValue: MessageBroker {
     messages.append(message)
   }
 
-  /// Ends every wait for a confirm.
-  func confirmAll(_ result: Result<Void, any Error> = .success(())) {
-    confirms.put(result)
+  /// Answers everything that waits for a confirm.
+  func confirmAll(_ answer: AMQPMessage.Answer = .success(())) {
+    let waiting = unanswered
+    unanswered = []
+    for then in waiting { then(answer) }
   }
 
   /// The queue or exchange of each message.

@@ -197,9 +197,7 @@ final class NotificationIntake {
       + row.forwards.compactMap {
         Delivery(row.key, to: $0)?.message(queue: context.deliveryQueues.next(of: row.publisherId))
       }
-    for message in messages {
-      Task.immediate { @LoopActor in try? await publisher.publish(message) }
-    }
+    for message in messages { publisher.publish(message) { _ in } }
   }
 
   /// The apps of the present publishers. After a reload they are gathered on another thread, since there may be

@@ -37,7 +37,7 @@ public final class EventOutlet {
   /// The way to the subscribers.
   public struct Subscribers {
     /// Publishes an event to all of them.
-    let publish: @LoopActor (Event) -> EventSubscribers.Copies
+    let publish: @LoopActor (Event) -> EventCopies
     /// Notes what they miss, and takes the events out of the outbox.
     let owe: @LoopActor ([OwedEvents.Missed]) -> Void
     /// Publishes an event to the one that misses it, by its name.
@@ -48,7 +48,7 @@ public final class EventOutlet {
 
     /// Creates a way. Without arguments it leads nowhere.
     public init(
-      publish: @escaping @LoopActor (Event) -> EventSubscribers.Copies = { _ in EventSubscribers.Copies() },
+      publish: @escaping @LoopActor (Event) -> EventCopies = { _ in EventCopies() },
       owe: @escaping @LoopActor ([OwedEvents.Missed]) -> Void = { _ in },
       retry: @escaping Retry = { _, _ throws(SubscriberOutlet.Failure) in }
     ) {
@@ -149,32 +149,38 @@ public final class EventOutlet {
       underWay += 1
       let note = first
       first = nil
-      // The publish itself happens before the task first suspends, so the events keep their order.
-      Task.immediate { @LoopActor in
-        await publish(event, isLate: isLate, note)
-        underWay -= 1
-      }
+      publish(event, isLate: isLate, note)
     }
     // Nobody waits for a confirm of what nobody is told.
     if !isAnyTold { whenConfirmed() }
   }
 
-  private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) async {
+  /// Publishes an event. It is sent when this returns, so events keep their order.
+  ///
+  /// No task waits for the answers: there may be thousands of events without one, and a task needs some kilobytes.
+  private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) {
     let early = isLate ? nil : subscribers.publish(event)
     let start = ContinuousClock.now
-    do {
-      try await broker.publish(EventMessage.message(event, queue: queue(event)))
-      trace(event, since: start)
-    } catch {
-      trace(event, since: start, failure: "\(error)")
-      return log.warning("an event stays in the outbox", ["eventId": .string(event.id.text), "cause": .failure(error)])
+    broker.publish(EventMessage.message(event, queue: queue(event))) { [self] answer in
+      switch answer {
+      case .success:
+        trace(event, since: start)
+        lost.recent.add(event)
+        onConfirm(event)
+        whenConfirmed?()
+        (early ?? subscribers.publish(event)).whenEnded { [self] in end(event.id, $0) }
+      case .failure(let error):
+        trace(event, since: start, failure: "\(error)")
+        log.warning("an event stays in the outbox", ["eventId": .string(event.id.text), "cause": .failure(error)])
+        underWay -= 1
+      }
     }
-    lost.recent.add(event)
-    onConfirm(event)
-    whenConfirmed?()
-    let copies = early ?? subscribers.publish(event)
-    let missed = await copies.ended()
-    if missed.isEmpty { settle(event.id) } else { subscribers.owe(missed) }
+  }
+
+  /// Takes an event out of the outbox, once the own queue has it, and each subscriber has it or is owed it.
+  private func end(_ id: EventId, _ missed: [OwedEvents.Missed]) {
+    if missed.isEmpty { settle(id) } else { subscribers.owe(missed) }
+    underWay -= 1
   }
 
   private func trace(_ event: Event, since start: ContinuousClock.Instant, failure: String? = nil) {

@@ -4,14 +4,16 @@ public import EventLoop
 /// The part of the broker that a role publishes to.
 @LoopActor
 public protocol MessageBroker {
-  /// Publishes a message once, and returns when the broker has confirmed it.
-  func publish(_ message: AMQPMessage) async throws
+  /// Publishes a message once, and calls `then` once with the broker's answer, perhaps before this returns.
+  func publish(_ message: AMQPMessage, then: @escaping @LoopActor (AMQPMessage.Answer) -> Void)
   /// Publishes a message, and tries again until the broker confirms it.
   func publishSurely(_ message: AMQPMessage) async throws
 }
 
 extension AMQPPublisher: MessageBroker {
-  public func publish(_ message: AMQPMessage) async throws { try await publish(message, timeout: .seconds(30)) }
+  public func publish(_ message: AMQPMessage, then: @escaping @LoopActor (AMQPMessage.Answer) -> Void) {
+    publish(message, timeout: .seconds(30), then: then)
+  }
   public func publishSurely(_ message: AMQPMessage) async throws {
     try await publishSurely(message, patience: .seconds(600))
   }

@@ -1,7 +1,7 @@
 import Configuration
 import Domain
 public import EventLoop
-public import Ledger
+import Ledger
 import Messaging
 import Observability
 public import Postgres
@@ -49,32 +49,13 @@ public final class EventSubscribers {
   /// Closes the connections.
   public func stop() async { for outlet in outlets { await outlet.stop() } }
 
-  /// An event on its way to all subscribers.
-  public struct Copies {
-    private let sending: [Task<OwedEvents.Missed?, Never>]
-
-    fileprivate init(_ sending: [Task<OwedEvents.Missed?, Never>]) { self.sending = sending }
-
-    /// Creates copies that have ended.
-    ///
-    /// - Parameter missed: who may miss the event.
-    public init(missed: [OwedEvents.Missed] = []) { sending = missed.map { each in Task { each } } }
-
-    /// Returns who may miss the event, when each subscriber has it or misses it.
-    public func ended() async -> [OwedEvents.Missed] {
-      var missed: [OwedEvents.Missed] = []
-      for task in sending {
-        if let each = await task.value { missed.append(each) }
-      }
-      return missed
-    }
-  }
-
   /// Publishes an event to all subscribers. It is sent when this returns, so events keep their order.
   ///
   /// Only `EventOutlet` calls it, and ``retry(_:to:)``: it knows which events nobody is told.
-  func publish(_ event: Event) -> Copies {
-    Copies(outlets.map { outlet in Task.immediate { @LoopActor in await send(event, to: outlet) } })
+  func publish(_ event: Event) -> EventCopies {
+    let copies = EventCopies(outlets.count)
+    for outlet in outlets { send(event, to: outlet) { copies.end($0) } }
+    return copies
   }
 
   /// Publishes an event to a subscriber that misses it. Returns when the broker has confirmed it.
@@ -82,16 +63,24 @@ public final class EventSubscribers {
     guard let outlet = outlets.first(where: { $0.name == name }) else {
       throw SubscriberOutlet.Failure(cause: "the configuration does not name it", pause: .seconds(60))
     }
-    try await outlet.publish(event, isOwed: true)
+    try await withCheckedContinuation { waiter in
+      outlet.publish(event, isOwed: true) { waiter.resume(returning: $0) }
+    }
+    .get()
   }
 
-  /// Returns what the subscriber may miss.
-  private func send(_ event: Event, to outlet: SubscriberOutlet) async -> OwedEvents.Missed? {
-    do throws(SubscriberOutlet.Failure) {
-      try await outlet.publish(event)
-      return nil
-    } catch {
-      return OwedEvents.Missed(eventId: event.id, subscriber: outlet.name, cause: error.cause, pause: error.pause)
+  /// Publishes an event to a subscriber.
+  ///
+  /// - Parameter then: called once with what the subscriber may miss.
+  private func send(
+    _ event: Event, to outlet: SubscriberOutlet, then: @escaping @LoopActor (OwedEvents.Missed?) -> Void
+  ) {
+    outlet.publish(event) { [id = event.id, name = outlet.name] in
+      switch $0 {
+      case .success: then(nil)
+      case .failure(let failure):
+        then(OwedEvents.Missed(eventId: id, subscriber: name, cause: failure.cause, pause: failure.pause))
+      }
     }
   }
 
@@ -106,8 +95,8 @@ public final class EventSubscribers {
           eventId: event.id, subscriber: outlet.name, cause: "its publisher may be in shadow mode", pause: pause)
         add(Debt(missed: [missed], isInOutbox: false))
       case .told:
-        Task.immediate { @LoopActor in
-          if let missed = await send(event, to: outlet) { add(Debt(missed: [missed], isInOutbox: false)) }
+        send(event, to: outlet) { [self] in
+          if let missed = $0 { add(Debt(missed: [missed], isInOutbox: false)) }
         }
       }
     }

@@ -69,35 +69,43 @@ public final class SubscriberOutlet {
     }
   }
 
-  /// Publishes an event; it is sent before the first suspension. Returns when the broker has confirmed it.
+  /// Publishes an event. It is sent when this returns, and `then` is called when the broker has answered.
   ///
   /// While no queue is bound, the broker confirms what nobody gets. Somebody may be replacing the queue just now, or a
   /// wiped broker has lost it. So an event that is owed must reach a queue, and so must the first ones of a connection.
   ///
-  /// - Parameter isOwed: whether the subscriber misses the event already.
-  /// - Throws: ``Failure``: the subscriber may miss the event.
-  func publish(_ event: Event, isOwed: Bool = false) async throws(Failure) {
-    guard publisher.isReady else { throw miss("no connection, or an alarm of the broker", .zero) }
-    guard pace.mayPublish(at: .now) else { throw miss("too many events wait for an answer", .zero) }
+  /// - Parameters:
+  ///   - isOwed: whether the subscriber misses the event already.
+  ///   - then: called once, perhaps before this returns. With a ``Failure`` the subscriber may miss the event.
+  func publish(_ event: Event, isOwed: Bool = false, then: @escaping @LoopActor (Result<Void, Failure>) -> Void) {
+    guard publisher.isReady else { return then(.failure(miss("no connection, or an alarm of the broker", .zero))) }
+    guard pace.mayPublish(at: .now) else { return then(.failure(miss("too many events wait for an answer", .zero))) }
     pace.begin()
     var message = EventMessage.message(event, exchange: exchange)
     // At the shared exchange perhaps nobody wants any event.
     let expectsQueue = name != EventSubscriber.shared && pace.expectsQueue(at: .now)
     message.isMandatory = isOwed || expectsQueue
-    do {
-      try await publisher.publish(message, timeout: SubscriberPace.patience)
+    publisher.publish(message, timeout: SubscriberPace.patience) { [self] in then(note($0, of: event)) }
+  }
+
+  /// Notes the broker's answer to an event.
+  private func note(_ answer: AMQPMessage.Answer, of event: Event) -> Result<Void, Failure> {
+    let pause = SubscriberPace.pause(afterTries: 1)
+    switch answer {
+    case .success:
       pace.end(.confirmed, at: .now)
       metrics.published.count(name)
       recent.add(event)
-    } catch let error as AMQPError where error.code == .unroutable {
+      return .success(())
+    case .failure(let error) where error.code == .unroutable:
       pace.end(.unrouted, at: .now)
-      throw Failure(cause: "no queue is bound for it", pause: SubscriberPace.pause(afterTries: 1), isUnwanted: true)
-    } catch let error as AMQPError where error.code == .refused {
+      return .failure(Failure(cause: "no queue is bound for it", pause: pause, isUnwanted: true))
+    case .failure(let error) where error.code == .refused:
       pace.end(.refused, at: .now)
-      throw miss("a queue refuses it: \(error.cause)", SubscriberPace.pause(afterTries: 1))
-    } catch {
+      return .failure(miss("a queue refuses it: \(error.cause)", pause))
+    case .failure(let error):
       pace.end(.none, at: .now)
-      throw miss("\(error)", SubscriberPace.pause(afterTries: 1))
+      return .failure(miss("\(error)", pause))
     }
   }
 

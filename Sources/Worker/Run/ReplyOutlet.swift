@@ -27,13 +27,10 @@ final class ReplyOutlet {
       return log.debug("too many replies wait for the broker", ["queue": .string(queue)])
     }
     underWay += 1
-    Task.immediate { @LoopActor in
-      do {
-        try await broker.publish(ReplyMessage.message(job.synchronizationId, result, to: queue))
-      } catch {
-        log.debug("nobody waits for the reply", ["queue": .string(queue), "cause": .failure(error)])
-      }
+    broker.publish(ReplyMessage.message(job.synchronizationId, result, to: queue)) { [self] answer in
       underWay -= 1
+      guard case .failure(let error) = answer else { return }
+      log.debug("nobody waits for the reply", ["queue": .string(queue), "cause": .failure(error)])
     }
   }
 }

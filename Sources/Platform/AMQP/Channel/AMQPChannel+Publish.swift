@@ -15,9 +15,25 @@ extension AMQPChannel {
   /// - Throws: ``AMQPError``: `refused` or `unroutable` if the broker says so; `blocked` at once during an alarm;
   ///   `timeout` or `connectionLost` when it is unknown whether the message has arrived.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
-    if let failure { throw failure }
-    if let defect = message.defect { throw error(.invalid, "publish", defect) }
-    if connection.isBlocked { throw error(.blocked, "publish", "the broker has raised a resource alarm") }
+    try await withCheckedThrowingContinuation { waiter in
+      publish(message, timeout: timeout) { waiter.resume(with: $0) }
+    }
+  }
+
+  /// Publishes a persistent message, and calls `then` with the broker's answer.
+  ///
+  /// A task that waits needs some kilobytes, and there may be a thousand messages without an answer.
+  ///
+  /// - Parameter then: called once, perhaps before this returns. Its errors are those that
+  ///   ``publish(_:timeout:)`` throws.
+  public func publish(
+    _ message: AMQPMessage, timeout: Duration, then: @escaping @LoopActor (AMQPMessage.Answer) -> Void
+  ) {
+    if let failure { return then(.failure(failure)) }
+    if let defect = message.defect { return then(.failure(error(.invalid, "publish", defect))) }
+    if connection.isBlocked {
+      return then(.failure(error(.blocked, "publish", "the broker has raised a resource alarm")))
+    }
     if confirmTimer == nil {
       // One timer serves all messages, and fires a tenth of a second late at most. A timer for each message costs more
       // than the rest of a publish.
@@ -25,15 +41,13 @@ extension AMQPChannel {
       timer.start(after: .milliseconds(100), every: .milliseconds(100))
       confirmTimer = timer
     }
-    try await withCheckedThrowingContinuation { waiter in
-      confirms.add(message.messageID, waiter, until: .now + timeout)
-      message.publish(on: connection, channel: number)
-    }
+    confirms.add(message.messageID, then, until: .now + timeout)
+    message.publish(on: connection, channel: number)
   }
 
   private func giveUpOverdue() {
-    for waiter in confirms.removeOverdue(at: .now) {
-      waiter.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
+    for then in confirms.removeOverdue(at: .now) {
+      then(.failure(error(.timeout, "publish", "no confirm from the broker")))
     }
     // Without pending messages the timer ends, so that it does not wake up an idle process.
     guard confirms.count == 0 else { return }

@@ -10,7 +10,7 @@ public final class AMQPChannel {
   let number: UInt16
   /// This is a reference cycle. The channel's end breaks it, and every connection ends by `close` or by a failure.
   let connection: AMQPConnection
-  var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
+  var confirms = PublishConfirms<@LoopActor (AMQPMessage.Answer) -> Void>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
   var confirmTimer: LoopTimer?
   var acknowledgements = Acknowledgements()
@@ -156,14 +156,15 @@ public final class AMQPChannel {
     }
   }
 
+  /// Gives answers to those who wait for them. They may end the connection.
   private func settle(
-    _ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Fate)]
+    _ ended: [(@LoopActor (AMQPMessage.Answer) -> Void, PublishConfirms<@LoopActor (AMQPMessage.Answer) -> Void>.Fate)]
   ) {
-    for (waiter, fate) in ended {
+    for (then, fate) in ended {
       switch fate {
-      case .confirmed: waiter.resume()
-      case .refused: waiter.resume(throwing: error(.refused, "publish", "the broker refused the message"))
-      case .unroutable(let cause): waiter.resume(throwing: error(.unroutable, "publish", cause))
+      case .confirmed: then(.success(()))
+      case .refused: then(.failure(error(.refused, "publish", "the broker refused the message")))
+      case .unroutable(let cause): then(.failure(error(.unroutable, "publish", cause)))
       }
     }
   }
@@ -187,7 +188,7 @@ public final class AMQPChannel {
     let calls = self.calls
     self.calls.removeAll()
     for call in calls { call.waiter.resume(throwing: failure) }
-    for waiter in confirms.removeAll() { waiter.resume(throwing: failure) }
+    for then in confirms.removeAll() { then(.failure(failure)) }
     for waiter in endWaiters { waiter.resume(returning: failure) }
     endWaiters.removeAll()
   }

@@ -2,6 +2,9 @@
 ///
 /// Every message is persistent: no message of Countersign may get lost.
 public struct AMQPMessage: Sendable {
+  /// The broker's answer to a message. A success is its confirm; then the broker has the message.
+  public typealias Answer = Result<Void, AMQPError>
+
   /// The exchange; the empty name is the default exchange, which routes to the queue named by the key.
   public var exchange: String
   /// The routing key.

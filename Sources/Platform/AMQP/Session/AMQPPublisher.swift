@@ -64,19 +64,38 @@ public final class AMQPPublisher {
   /// It is for a caller that can tell somebody to try later, as the gateway does.
   ///
   /// - Throws: ``AMQPError``.
-  public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
-    guard let channel = session.channel else {
-      throw AMQPError(.unreachable, operation: "publish", target: session.target, cause: "no connection")
+  public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(30)) async throws {
+    try await withCheckedThrowingContinuation { waiter in
+      publish(message, timeout: timeout) { waiter.resume(with: $0) }
     }
-    do {
-      try await channel.publish(message, timeout: timeout)
-      _ = refusals.note(isTaken: true, message.target, at: .now)
-    } catch let error as AMQPError where error.code == .refused || error.code == .timeout {
+  }
+
+  /// Publishes once, and calls `then` with the broker's answer, or at once without a connection and during an alarm.
+  ///
+  /// - Parameter then: called once, perhaps before this returns.
+  public func publish(
+    _ message: AMQPMessage, timeout: Duration, then: @escaping @LoopActor (AMQPMessage.Answer) -> Void
+  ) {
+    guard let channel = session.channel else {
+      return then(
+        .failure(AMQPError(.unreachable, operation: "publish", target: session.target, cause: "no connection")))
+    }
+    channel.publish(message, timeout: timeout) { [self, target = message.target] answer in
+      note(answer, target)
+      then(answer)
+    }
+  }
+
+  /// Notes whether the broker takes messages for a target, and opens another connection if it has not for a while.
+  private func note(_ answer: AMQPMessage.Answer, _ target: String) {
+    switch answer {
+    case .success: _ = refusals.note(isTaken: true, target, at: .now)
+    case .failure(let error) where error.code == .refused || error.code == .timeout:
       // During an alarm the broker reads nothing from any connection.
-      if session.isReady, refusals.note(isTaken: false, message.target, at: .now) {
-        session.reopen("publish", "the broker takes nothing for the \(message.target)")
+      if session.isReady, refusals.note(isTaken: false, target, at: .now) {
+        session.reopen("publish", "the broker takes nothing for the \(target)")
       }
-      throw error
+    case .failure: break
     }
   }
 
