@@ -252,8 +252,8 @@ let package = Package(
     tests(
       "NotifierTests",
       [
-        "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Notifier",
-        "Observability", "RoleSupport", "Service", "TestSupport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Messaging",
+        "Notifier", "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests(
       "ConsoleTests",

@@ -27,7 +27,7 @@ public final class Notifier: Role {
       readiness: [
         ReadinessCheck("records") { recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger" }
       ], stop: { _ in recorder.close() })
-    let runs = DeliveryRuns(dependencies, parts.running, parts.line)
+    let runs = DeliveryRuns(DeliveryRuns.Dependencies(dependencies), parts.running, parts.line)
     let consumers = EventCrowd.allCases.map { crowd in
       ServiceAdapter(
         AMQPConsumer(

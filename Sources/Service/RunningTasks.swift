@@ -55,7 +55,8 @@ public final class RunningTasks {
     return await finish(within: deadline.left)
   }
 
-  private func wait(atMost limit: Duration) async {
+  /// Waits until all tasks are done, but not longer than this.
+  public func wait(atMost limit: Duration) async {
     if !tasks.isEmpty { await idle.wait(atMost: limit) }
   }
 }

@@ -29,8 +29,7 @@ public final class Worker: Role {
     let (ledger, commits, running) = (parts.ledger, parts.commits, parts.running)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
 
-    let jobs = JobRuns(
-      parts.jobs, running, isLedgerReady: { ledger.postgres.isReady }, giveUpCommits: { commits.stop() })
+    let jobs = JobRuns(JobRuns.Dependencies(parts), running)
     let line = LineRuns(LineRuns.Dependencies(parts), running)
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))

@@ -15,7 +15,7 @@ import Service
 @LoopActor
 final class DeliveryRun {
   let dependencies: DeliveryRun.Dependencies
-  let received: AMQPConsumer.Received
+  let received: any ReceivedMessage
   private let suspicion: Suspicion
   private let start: StartingLine.Start
 
@@ -25,7 +25,7 @@ final class DeliveryRun {
   var context: RoleContext { dependencies.context }
 
   init(
-    _ received: AMQPConsumer.Received, _ suspicion: Suspicion, _ start: StartingLine.Start,
+    _ received: any ReceivedMessage, _ suspicion: Suspicion, _ start: StartingLine.Start,
     with dependencies: Dependencies
   ) {
     self.dependencies = dependencies

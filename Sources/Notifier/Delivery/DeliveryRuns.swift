@@ -1,21 +1,27 @@
-import AMQP
 import Domain
 import EventLoop
 import Messaging
-import Observability
 import Service
 
 /// The deliveries in hand: each message becomes a run, and all runs end before the notifier does.
 @LoopActor
 final class DeliveryRuns: RoleService {
-  private let dependencies: DeliveryRun.Dependencies
+  private let dependencies: Dependencies
   private let running: RunningTasks
   private let line: StartingLine
+
+  /// What the runs need.
+  struct Dependencies {
+    /// Notes what is delivered again.
+    let redeliveries: Redeliveries
+    /// Delivers a message's event, and settles the message.
+    let work: @LoopActor (any ReceivedMessage, Suspicion, StartingLine.Start) async -> Void
+  }
 
   /// - Parameters:
   ///   - running: has the tasks of the runs.
   ///   - line: has the messages whose runs have not begun.
-  init(_ dependencies: DeliveryRun.Dependencies, _ running: RunningTasks, _ line: StartingLine) {
+  init(_ dependencies: Dependencies, _ running: RunningTasks, _ line: StartingLine) {
     (self.dependencies, self.running, self.line) = (dependencies, running, line)
   }
 
@@ -23,12 +29,8 @@ final class DeliveryRuns: RoleService {
   /// another notifier. Its run begins at its publisher's turn.
   ///
   /// - Parameter crowd: the class of the queue that had it.
-  func take(_ received: AMQPConsumer.Received, of crowd: EventCrowd) {
-    if received.delivery.isRedelivered {
-      dependencies.metrics.redeliveries.count()
-      dependencies.context.log.info(
-        "delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
-    }
+  func take(_ received: any ReceivedMessage, of crowd: EventCrowd) {
+    dependencies.redeliveries.note(received.delivery)
     let suspicion = Suspicion(received.delivery)
     // A suspect has a line of its own.
     if suspicion.isSuspect { return begin(received, suspicion, .free) }
@@ -38,10 +40,9 @@ final class DeliveryRuns: RoleService {
         begin: { [self] in begin(received, suspicion, $0) }, giveBack: { received.requeue() }))
   }
 
-  private func begin(_ received: AMQPConsumer.Received, _ suspicion: Suspicion, _ start: StartingLine.Start) {
-    let run = DeliveryRun(received, suspicion, start, with: dependencies)
-    running.start {
-      await run.run()
+  private func begin(_ received: any ReceivedMessage, _ suspicion: Suspicion, _ start: StartingLine.Start) {
+    running.start { [dependencies] in
+      await dependencies.work(received, suspicion, start)
       // Before the task ends: the last task of all must not end while messages wait.
       start.end()
     }
@@ -59,10 +60,23 @@ final class DeliveryRuns: RoleService {
   /// Finishes the runs, and hands back the ones that take longer.
   func stop(within grace: Duration) async {
     close()
-    await running.finish(within: grace)
+    await running.wait(atMost: grace)
+    // First what has not begun: it must not begin when a cancelled run makes room.
+    line.giveBack()
+    await running.finish(within: .zero)
     line.giveBack()
   }
 
   /// Whether the notifier takes deliveries until further notice.
   var readiness: [ReadinessCheck] { [ReadinessCheck("not stopping") { [running] in !running.isClosed }] }
+}
+
+extension DeliveryRuns.Dependencies {
+  /// Takes those of a notifier.
+  @LoopActor
+  init(_ runs: DeliveryRun.Dependencies) {
+    self.init(
+      redeliveries: Redeliveries(runs.metrics.redeliveries, runs.context.log),
+      work: { await DeliveryRun($0, $1, $2, with: runs).run() })
+  }
 }

@@ -31,13 +31,9 @@ extension Leases: JobLeases {}
 /// A message of the jobs' queue, and the ways to settle it. A job out of the line has no message in hand, but its copy
 /// at the broker.
 @LoopActor
-protocol JobDelivery {
-  var delivery: AMQPDelivery { get }
+protocol JobDelivery: ReceivedMessage {
   /// Whether the job has a copy at the broker, and so needs no other one while it waits in the line.
   var hasCopy: Bool { get }
-  func acknowledge()
-  func requeue()
-  func requeueLater() async
 }
 
 extension AMQPConsumer.Received: JobDelivery {

@@ -1,37 +1,38 @@
-import AMQP
 import EventLoop
+import Ledger
 import Observability
+import Postgres
 import Service
 
 /// The jobs in hand: each delivery becomes a run, and all runs end before the worker does.
 @LoopActor
 final class JobRuns: RoleService {
-  private let dependencies: JobRun.Dependencies
+  private let dependencies: Dependencies
   private let running: RunningTasks
-  private let isLedgerReady: @LoopActor () -> Bool
-  private let giveUpCommits: @LoopActor () -> Void
 
-  /// - Parameters:
-  ///   - running: has the tasks of the runs.
-  ///   - isLedgerReady: whether commits can end.
-  ///   - giveUpCommits: lets every commit fail that waits for the ledger.
-  init(
-    _ dependencies: JobRun.Dependencies, _ running: RunningTasks, isLedgerReady: @escaping @LoopActor () -> Bool,
-    giveUpCommits: @escaping @LoopActor () -> Void
-  ) {
+  /// What the runs need.
+  struct Dependencies {
+    /// Notes what is delivered again.
+    let redeliveries: Redeliveries
+    let log: Log
+    /// Runs a job to its end, and settles its delivery.
+    let work: @LoopActor (any JobDelivery) async -> Void
+    /// Whether commits can end.
+    let isLedgerReady: @LoopActor () -> Bool
+    /// Lets every commit fail that waits for the ledger.
+    let giveUpCommits: @LoopActor () -> Void
+  }
+
+  /// - Parameter running: has the tasks of the runs.
+  init(_ dependencies: Dependencies, _ running: RunningTasks) {
     (self.dependencies, self.running) = (dependencies, running)
-    (self.isLedgerReady, self.giveUpCommits) = (isLedgerReady, giveUpCommits)
   }
 
   /// Begins the run of a delivery, also of one that comes while the consumer is being cancelled: otherwise the broker
   /// gives it to another worker.
-  func take(_ received: AMQPConsumer.Received) {
-    if received.delivery.isRedelivered {
-      dependencies.metrics.redeliveries.count()
-      dependencies.log.info(
-        "delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
-    }
-    running.start { [dependencies] in await JobRun.work(on: received, with: dependencies) }
+  func take(_ received: any JobDelivery) {
+    dependencies.redeliveries.note(received.delivery)
+    running.start { [dependencies] in await dependencies.work(received) }
   }
 
   /// Does nothing: the consumer starts the runs.
@@ -43,7 +44,7 @@ final class JobRuns: RoleService {
   func stop(within grace: Duration) async {
     close()
     // Without the ledger nothing can be finished: the jobs go back to the broker.
-    if !isLedgerReady() { giveUpCommits() }
+    if !dependencies.isLedgerReady() { dependencies.giveUpCommits() }
     let cancelled = await running.finish(within: grace)
     if cancelled > 0 {
       dependencies.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))])
@@ -52,4 +53,16 @@ final class JobRuns: RoleService {
 
   /// Whether the worker takes jobs until further notice.
   var readiness: [ReadinessCheck] { [ReadinessCheck("not stopping") { [running] in !running.isClosed }] }
+}
+
+extension JobRuns.Dependencies {
+  /// Takes those of a worker.
+  @LoopActor
+  init(_ parts: WorkerParts) {
+    let (ledger, commits, jobs) = (parts.ledger, parts.commits, parts.jobs)
+    self.init(
+      redeliveries: Redeliveries(jobs.metrics.redeliveries, jobs.log), log: jobs.log,
+      work: { await JobRun.work(on: $0, with: jobs) }, isLedgerReady: { ledger.postgres.isReady },
+      giveUpCommits: { commits.stop() })
+  }
 }
