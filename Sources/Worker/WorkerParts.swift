@@ -113,6 +113,18 @@ extension Commits.Settings {
         context.log.ledgerFailure("a commit failed", error)
       },
       onCommit: { metrics.commits.observe(Double($0)) },
-      onBegin: { metrics.commitWait.observe($0, $1.rawValue) })
+      onBegin: { metrics.commitWait.observe($0, $1.rawValue) },
+      onAnalyze: { result in
+        switch result {
+        case .success([]): break
+        case .success(let tables):
+          context.log.info(
+            "PostgreSQL was asked to analyze tables that have grown",
+            ["tables": .string(tables.joined(separator: " "))])
+        // Its autovacuum does that within some minutes.
+        case .failure(let error):
+          context.log.debug("grown tables were not analyzed", ["cause": .failure(error)])
+        }
+      })
   }
 }

@@ -28,6 +28,7 @@ public final class Commits {
   private var knownChains: Set<[UInt8]> = []
   private var subscriptionIds: [Int64] = []
   private var confirmed: [EventId] = []
+  private let statistics: TableStatistics
 
   /// What a commit needs to know of its process.
   public struct Settings {
@@ -45,6 +46,8 @@ public final class Commits {
     public var onCommit: @LoopActor (Int) -> Void
     /// The commit calls this for each finalization that begins, with the seconds that it waited.
     public var onBegin: @LoopActor (Double, CommitKind) -> Void
+    /// Called with the tables that have grown so much that PostgreSQL was asked to analyze them.
+    public var onAnalyze: @LoopActor (Result<[String], any Error>) -> Void
 
     /// Creates settings.
     public init(
@@ -52,7 +55,8 @@ public final class Commits {
       audience: @escaping @LoopActor () -> EventAudience = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
       onCommit: @escaping @LoopActor (Int) -> Void = { _ in },
-      onBegin: @escaping @LoopActor (Double, CommitKind) -> Void = { _, _ in }
+      onBegin: @escaping @LoopActor (Double, CommitKind) -> Void = { _, _ in },
+      onAnalyze: @escaping @LoopActor (Result<[String], any Error>) -> Void = { _ in }
     ) {
       self.connections = connections
       self.now = now
@@ -60,6 +64,7 @@ public final class Commits {
       self.onFailure = onFailure
       self.onCommit = onCommit
       self.onBegin = onBegin
+      self.onAnalyze = onAnalyze
     }
   }
 
@@ -119,6 +124,7 @@ public final class Commits {
     self.postgres = postgres
     self.settings = settings
     waiting = CommitTurns(mostAtOnce: settings.mostAtOnce, connections: settings.connections)
+    statistics = TableStatistics(postgres, onAnalyze: settings.onAnalyze)
   }
 
   /// Finalizes a synchronization; returns after the commit.
@@ -229,6 +235,7 @@ public final class Commits {
       let done = try await commit(batch)
       var (results, told) = (done.results[...], done.told[...])
       settings.onCommit(batch.count)
+      statistics.committed(batch.count)
       for entry in batch {
         switch entry.work {
         case .finalize(_, let waiter): waiter.resume(returning: results.removeFirst())
@@ -369,26 +376,5 @@ public final class Commits {
   private func takeConfirmed() -> [EventId] {
     defer { confirmed.removeAll() }
     return confirmed
-  }
-}
-
-/// What a failed commit means for its batch.
-enum CommitFailure {
-  /// Another worker has inserted one of the rows: the same batch finds it.
-  case conflict
-  /// The ledger is away or busy. Whether the commit took effect is unknown.
-  case passing
-  /// Somebody else holds a row of the batch for long, for example an erasure. Nothing took effect.
-  case locked
-  /// Something in the batch cannot be committed.
-  case mistake
-
-  init(_ error: any Error) {
-    switch error {
-    case let error as PostgresError where error.isConflict: self = .conflict
-    case let error as PostgresError where error.isLockTimeout: self = .locked
-    case let error as PostgresError where error.advice != .ourMistake: self = .passing
-    default: self = .mistake
-    }
   }
 }

@@ -12,17 +12,6 @@ import Testing
 )
 @LoopActor
 struct TableTests {
-  private static let tables: [TableDescription] =
-    [
-      PurchaseRow.table.description, TransactionRow.table.description, EvidenceRow.table.description,
-      EvidenceRow.chains.description, CustomerRow.table.description, OwnershipRow.table.description,
-      SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
-      NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
-      GrantRow.table.description, CustomerNoteRow.table.description, SandboxOverrideRow.table.description,
-      UploadedImportRow.table.description,
-      WebhookRow.table.description, AttemptRow.table.description,
-    ] + TablesWithoutEntity.all
-
   @Test func `each description has the tables and the columns of the migrated schema`() async throws {
     try await LedgerDatabase.migrated { ledger in
       let rows = try await ledger.execute(
@@ -38,7 +27,7 @@ struct TableTests {
         let null = try row.bool("is_required") == true ? " NOT NULL" : ""
         return "\(try row.text("table") ?? "").\(try row.text("column") ?? "") \(try row.text("type") ?? "")\(null)"
       }
-      let described = Self.tables.flatMap { table in
+      let described = LedgerTables.all.flatMap { table in
         table.columns.map { "\(table.name).\($0.name) \($0.type)\($0.isNullable ? "" : " NOT NULL")" }
       }
       #expect(Set(described).subtracting(schema).sorted() == [], "only described")
@@ -58,7 +47,7 @@ struct TableTests {
         """)
       let keys = try Dictionary(
         uniqueKeysWithValues: rows.map { (try $0.text("table") ?? "", Set(try $0.texts("key") ?? [])) })
-      for table in Self.tables { #expect(keys[table.name] == Set(table.key), "\(table.name)") }
+      for table in LedgerTables.all { #expect(keys[table.name] == Set(table.key), "\(table.name)") }
     }
   }
 
@@ -72,7 +61,7 @@ struct TableTests {
 
   @Test func `each column about a person is erased, or shown by an export`() {
     var erased = 0
-    for table in Self.tables {
+    for table in LedgerTables.all {
       for column in table.columns {
         let name = "\(table.name).\(column.name)"
         guard let person = column.person else {

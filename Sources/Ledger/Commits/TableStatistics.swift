@@ -1,0 +1,81 @@
+import EventLoop
+import Formats
+import Postgres
+
+/// Lets PostgreSQL analyze the tables that have grown much since it has analyzed them.
+///
+/// For example, a new ledger gets 3,000 purchases a second. PostgreSQL plans a statement by the rows that it knows of,
+/// and keeps this plan (decision 0051). Of a table without rows each plan looks equally good, and it may take one that
+/// reads all rows of a publisher for each key. Its autovacuum analyzes tables once a minute. Until then, each commit
+/// would take longer than the one before (decision 0069).
+@LoopActor
+final class TableStatistics {
+  private let postgres: PostgresClient
+  private let onAnalyze: @LoopActor (Result<[String], any Error>) -> Void
+  private var doublings = Doublings(from: 250)
+  private var isDue = false
+  private var isLooking = false
+
+  /// - Parameter onAnalyze: called after each look with the tables that have grown.
+  init(_ postgres: PostgresClient, onAnalyze: @escaping @LoopActor (Result<[String], any Error>) -> Void) {
+    (self.postgres, self.onAnalyze) = (postgres, onAnalyze)
+  }
+
+  /// Notes a commit. Each time that this process has committed twice as much, it looks for tables that have grown.
+  func committed(_ count: Int) {
+    if doublings.add(count) { isDue = true }
+    look()
+  }
+
+  private func look() {
+    guard isDue, !isLooking else { return }
+    (isDue, isLooking) = (false, true)
+    Task.immediate { @LoopActor in
+      do { onAnalyze(.success(try await analyzeGrownTables())) } catch { onAnalyze(.failure(error)) }
+      isLooking = false
+      look()
+    }
+  }
+
+  /// Looks once. Returns the tables that have grown; PostgreSQL leaves those alone that another process analyzes.
+  ///
+  /// - Throws: `PostgresError`, the first one. The other tables are analyzed all the same.
+  func analyzeGrownTables() async throws -> [String] {
+    let names = LedgerTables.all.map(\.name)
+    let rows = try await alone(PostgresQuery(.grownTables, [.texts(names)]))
+    let tables = try rows.compactMap { try $0.text("name") }
+      .filter { names.containsExactly($0) || AttemptPartitions.day($0) != nil }
+    var failure: (any Error)?
+    for table in tables {
+      do { _ = try await alone(PostgresQuery(.analyze(table))) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+    return tables
+  }
+
+  /// Runs a statement on a connection of its own: it may wait for a lock, and nothing should wait behind it.
+  ///
+  /// It commits in the same trip. A rollback of `ANALYZE` would keep the numbers of rows, and lose all else.
+  private func alone(_ query: PostgresQuery) async throws -> PostgresRows {
+    try await postgres.transaction { try await $0.commit([query])[0] }
+  }
+}
+
+extension PostgresStatement {
+  /// The tables of this user that have more than four times the pages that PostgreSQL knows of, and few enough to read
+  /// them in a moment. The size is that of the file: no process needs to have told anything.
+  fileprivate static let grownTables = PostgresStatement(
+    "grown tables",
+    """
+    SELECT c.relname::text AS name FROM pg_class c
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'
+      AND (c.relname = ANY($1) OR c.relname LIKE 'attempts\\_%') AND pg_has_role(c.relowner, 'USAGE')
+      AND pg_relation_size(c.oid) / current_setting('block_size')::bigint
+        BETWEEN 4 * (c.relpages::bigint + 1) AND 4096
+    ORDER BY c.relname
+    """)
+
+  fileprivate static func analyze(_ table: String) -> PostgresStatement {
+    PostgresStatement("analyze \(table)", "ANALYZE (SKIP_LOCKED) \(table)")
+  }
+}
