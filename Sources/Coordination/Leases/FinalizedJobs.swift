@@ -60,7 +60,7 @@ extension RedisScript {
     arguments: ["copyLasts", "lineCopyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
-    local count = 0
+    local count, closed = 0, {}
     local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment, life)
       local kept = redis.call('GET', key)
       if not kept or string.match(kept, '^v%d') then return end
@@ -80,7 +80,9 @@ extension RedisScript {
         if state[1] then
           if state[1] ~= 'finalized' then
             local member = ARGV[argument + 2]
-            noteClosed(limitsKey, KEYS[key + 3], string.match(member, '^%d+'), member)
+            redis.call('SREM', KEYS[key + 3], member)
+            local publisher = string.match(member, '^%d+')
+            closed[publisher] = (closed[publisher] or 0) + 1
           end
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
           redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause',
@@ -93,6 +95,7 @@ extension RedisScript {
         count = count + 1
       end
     end
+    for publisher, ended in pairs(closed) do countClosed(limitsKey, publisher, ended) end
     return count
     """)
 }

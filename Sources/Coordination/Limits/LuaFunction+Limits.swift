@@ -10,7 +10,8 @@ extension LuaFunction {
   /// Lua: `noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)` counts a synchronization that
   /// begins.
   ///
-  /// `noteClosed(limitsKey, customerOpenKey, publisher, member)` counts one that has ended.
+  /// `noteClosed(limitsKey, customerOpenKey, publisher, member)` counts one that has ended;
+  /// `countClosed(limitsKey, publisher, count)` counts several of a publisher, without their customers.
   static let openCounts = LuaFunction(
     """
     local function noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
@@ -20,11 +21,14 @@ extension LuaFunction {
       -- No job is open for longer. A process of an earlier version takes nothing out.
       redis.call('EXPIRE', customerOpenKey, 31 * 86400)
     end
-    local function noteClosed(limitsKey, customerOpenKey, publisher, member)
-      redis.call('SREM', customerOpenKey, member)
-      if redis.call('HINCRBY', limitsKey, 'open:' .. publisher, -1) <= 0 then
+    local function countClosed(limitsKey, publisher, count)
+      if redis.call('HINCRBY', limitsKey, 'open:' .. publisher, -count) <= 0 then
         redis.call('HDEL', limitsKey, 'open:' .. publisher)
       end
+    end
+    local function noteClosed(limitsKey, customerOpenKey, publisher, member)
+      redis.call('SREM', customerOpenKey, member)
+      countClosed(limitsKey, publisher, 1)
     end
     """)
 

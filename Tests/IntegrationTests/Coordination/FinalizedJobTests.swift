@@ -168,6 +168,34 @@ struct FinalizedJobTests {
   }
 }
 
+extension FinalizedJobTests {
+  @Test func `each publisher's open synchronizations are counted down, one that is told twice once`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      func open(_ publisher: PublisherId) async throws -> Int64? {
+        try await test.redis.send(["HGET", test.prefix + "limits", "open:\(publisher)"]).string.flatMap { Int64($0) }
+      }
+      var finalized: [FinalizedJob] = []
+      for (publisher, count) in [(PublisherId(1), 4), (2, 2)] {
+        for number in 0..<count {
+          let job = CoordinationOnRedis.job(
+            "\(number)", customer: CustomerId("\(number)"), transaction: "\(1000 + number)", publisher: publisher)
+          #expect(try await test.claim(job) == .claimed)
+          finalized.append(FinalizedJob(job: job, fence: try await test.lease(job).fence))
+        }
+      }
+      #expect(try await open(1) == 4)
+      #expect(try await open(2) == 2)
+      // Both of the second publisher, and two of the first, one of them twice: all in one turn.
+      let ended = (finalized[..<2] + finalized[..<1] + finalized[4...]).map { one in
+        Task { @LoopActor in try await test.leases.finalize(one) }
+      }
+      for one in ended { try await one.value }
+      #expect(try await open(1) == 2)
+      #expect(try await open(2) == nil)
+    }
+  }
+}
+
 extension CoordinationOnRedis {
   /// Waits until Redis' clock shows a later millisecond.
   fileprivate func redisTimePasses() async throws {
