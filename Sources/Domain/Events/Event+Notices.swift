@@ -20,7 +20,7 @@ extension Event {
     }
   }
 
-  private init(
+  private convenience init(
     of token: NotificationNotice.Token, in notice: NotificationNotice, time: Int64, traceparent: String?
   ) {
     self.init(
@@ -39,7 +39,7 @@ extension Event {
     }
   }
 
-  private init(
+  private convenience init(
     ofRescinded appTransactionId: String?, _ customer: CustomerId?, in notice: NotificationNotice, time: Int64,
     traceparent: String?
   ) {

@@ -16,7 +16,9 @@ extension Event {
   ///   - endpoint: the only one that gets it.
   ///   - id: a random one, with `evt_` in front, or ``id(ofTest:at:of:)``.
   ///   - now: milliseconds since 1970.
-  public init(testing endpoint: EndpointId, of publisher: PublisherId, id: EventId, traceparent: String?, now: Int64) {
+  public convenience init(
+    testing endpoint: EndpointId, of publisher: PublisherId, id: EventId, traceparent: String?, now: Int64
+  ) {
     let body = Self.envelope(publisher, EventTopic.test) { data in
       data.member("endpointId", endpoint)
       data.member("time", rfc3339(milliseconds: now))

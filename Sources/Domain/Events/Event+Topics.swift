@@ -3,7 +3,7 @@ import JSON
 
 extension Event {
   /// The event of a finalized synchronization; `nil` while it is not finalized.
-  public init?(of synchronization: Synchronization) {
+  public convenience init?(of synchronization: Synchronization) {
     guard let result = synchronization.result, let finalizedAt = synchronization.finalizedAt else { return nil }
     self.init(
       of: [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text],
@@ -33,7 +33,7 @@ extension Event {
   /// - Parameters:
   ///   - version: the customerVersion that the change has made.
   ///   - cause: why the ledger looked; ``EntitlementChange/Cause``.
-  init(
+  convenience init(
     of change: EntitlementChange, customer: CustomerKey, version: Int64, cause: EntitlementChange.Cause, time: Int64,
     traceparent: String?
   ) {
@@ -54,7 +54,7 @@ extension Event {
   /// The event that announces a disabled endpoint.
   ///
   /// - Parameter failingSince: since when every attempt has failed, in milliseconds since 1970.
-  public init(
+  public convenience init(
     _ endpoint: WebhookEndpoint, of publisher: PublisherId, _ disabled: EndpointHealth.Disabled, failingSince: Int64?
   ) {
     self.init(

@@ -3,7 +3,9 @@ import Formats
 package import JSON
 
 /// A message that tells a change. However often it is published, it has the same bytes and the same id.
-public struct Event: Sendable, Equatable {
+///
+/// This is an object: several lists have an event at a time, and a copy of a value would retain each of its parts.
+public final class Event: Sendable {
   /// The same for every publish; consumers drop repeats by it.
   public let id: EventId
   public let publisherId: PublisherId
@@ -50,7 +52,7 @@ public struct Event: Sendable, Equatable {
   ///
   /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
   ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
-  package init(
+  package convenience init(
     of parts: [String], publisherId: PublisherId, customerId: CustomerId?, topic: EventTopic, version: Int64?,
     time: Int64,
     traceparent: String?, data: (inout JSONWriter) -> Void
@@ -64,9 +66,11 @@ public struct Event: Sendable, Equatable {
         if let customerId { data.customer(customerId) }
         data.member("omittedBytes", Int64(whole.count))
       } : whole
+    // A writer's array has room for more text, and a process keeps thousands of events for some seconds.
+    let exact = body.withUnsafeBufferPointer(Array.init)
     self.init(
       id: id, publisherId: publisherId, customerId: customerId, topic: topic, version: version,
-      traceparent: traceparent, time: time, body: body, isReduced: isReduced)
+      traceparent: traceparent, time: time, body: exact, isReduced: isReduced)
   }
 
   static func envelope(
@@ -77,6 +81,15 @@ public struct Event: Sendable, Equatable {
       envelope.member("data", data)
       envelope.member("topic", topic)
     }
+  }
+}
+
+extension Event: Equatable {
+  /// Whether both tell the same with the same bytes.
+  public static func == (one: Event, other: Event) -> Bool {
+    one.id == other.id && one.publisherId == other.publisherId && one.customerId == other.customerId
+      && one.topic == other.topic && one.version == other.version && one.time == other.time
+      && one.traceparent.isExactly(other.traceparent) && one.body == other.body && one.isReduced == other.isReduced
   }
 }
 

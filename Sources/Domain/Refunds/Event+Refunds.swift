@@ -9,7 +9,7 @@ extension Event {
   ///   - time: milliseconds since 1970.
   ///   - revision: of the request, if it is told again because the publisher has to answer after all. It makes the id
   ///     another one.
-  public init(
+  public convenience init(
     of request: RefundRequest, offerId: OfferId?, version: Int64, time: Int64, traceparent: String?,
     again revision: Int64? = nil
   ) {

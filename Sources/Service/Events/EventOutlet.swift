@@ -183,11 +183,11 @@ public final class EventOutlet {
     underWay -= 1
   }
 
-  private func trace(_ event: Event, since start: ContinuousClock.Instant, failure: String? = nil) {
+  private func trace(_ event: Event, since start: ContinuousClock.Instant, failure: @autoclosure () -> String? = nil) {
     guard let tracer, tracer.isOn else { return }
     tracer.record(
       "publish \(event.topic)", .producer, within: event.traceparent.flatMap { TraceParent($0) }, since: start,
-      [Span.Attribute("countersign.event_id", event.id.text)], failure: failure)
+      [Span.Attribute("countersign.event_id", event.id.text)], failure: failure())
   }
 }
 

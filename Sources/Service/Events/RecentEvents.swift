@@ -15,7 +15,12 @@ public final class RecentEvents {
   /// delivery.
   public nonisolated static let most = 4096
 
-  private var events: [(confirmedAt: ContinuousClock.Instant, event: Event)] = []
+  private struct Entry {
+    let confirmedAt: ContinuousClock.Instant
+    let event: Event
+  }
+
+  private var events: [Entry] = []
   private var first = 0
 
   /// Creates an empty list.
@@ -30,7 +35,7 @@ public final class RecentEvents {
       events.removeFirst(first)
       first = 0
     }
-    events.append((now, event))
+    events.append(Entry(confirmedAt: now, event: event))
   }
 
   /// Takes the events that the broker may have lost together with a connection that has just ended.

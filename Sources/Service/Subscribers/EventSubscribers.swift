@@ -51,7 +51,7 @@ public final class EventSubscribers {
 
   /// Publishes an event to all subscribers. It is sent when this returns, so events keep their order.
   ///
-  /// Only `EventOutlet` calls it, and ``retry(_:to:)``: it knows which events nobody is told.
+  /// Only `EventOutlet` calls it: it knows which events nobody is told.
   func publish(_ event: Event) -> EventCopies {
     let copies = EventCopies(outlets.count)
     for outlet in outlets { send(event, to: outlet) { copies.end($0) } }

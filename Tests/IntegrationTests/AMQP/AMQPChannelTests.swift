@@ -1,10 +1,11 @@
-import AMQP
 import EventLoop
 import Fleets
 import Formats
 import ServerSupport
 import TestSupport
 import Testing
+
+@testable import AMQP
 
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
@@ -113,6 +114,27 @@ struct AMQPChannelTests {
         }
       }
       #expect(refused > 0)
+    }
+  }
+
+  @Test func `each message is answered once, also if the first answer ends the connection`() async throws {
+    try await with { connection, channel, queue in
+      let answers = Mailbox<(id: String, code: AMQPError.Code?)>(of: "answers")
+      @LoopActor func publish(_ id: String) {
+        channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: id, body: []), timeout: .patience) {
+          let code: AMQPError.Code? = if case .failure(let error) = $0 { error.code } else { nil }
+          answers.put((id, code))
+          if answers.all.count == 1 { connection.end(.connectionLost, "test", "who got the answer ends it") }
+        }
+      }
+      for number in 0..<4 { publish("\(number)") }
+      let all = try await answers.wait(for: 4)
+      #expect(all.map(\.id).sorted() == ["0", "1", "2", "3"])
+      // Some may have been confirmed together with the first one.
+      #expect(all[0].code == nil && all.allSatisfy { $0.code == nil || $0.code == .connectionLost })
+      publish("late")
+      #expect(answers.all.last?.code == .connectionLost)
+      #expect(answers.all.count == 5)
     }
   }
 
