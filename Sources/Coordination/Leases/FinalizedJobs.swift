@@ -60,7 +60,7 @@ extension RedisScript {
     arguments: ["copyLasts", "lineCopyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
-    local count, closed = 0, {}
+    local count, closed, open = 0, {}, {}
     local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment, life)
       local kept = redis.call('GET', key)
       if not kept or string.match(kept, '^v%d') then return end
@@ -91,10 +91,13 @@ extension RedisScript {
           redis.call('PEXPIRE', synchronizationKey, state[3] and math.max(copyLasts, lineCopyLasts) or copyLasts)
         end
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end
-        redis.call('ZREM', KEYS[key + 4], ARGV[argument + 2])
+        local openKey = KEYS[key + 4]
+        open[openKey] = open[openKey] or {}
+        table.insert(open[openKey], ARGV[argument + 2])
         count = count + 1
       end
     end
+    for openKey, members in pairs(open) do redis.call('ZREM', openKey, unpack(members)) end
     for publisher, ended in pairs(closed) do countClosed(limitsKey, publisher, ended) end
     return count
     """)

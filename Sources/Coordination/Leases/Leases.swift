@@ -176,25 +176,30 @@ extension RedisScript {
       end
     end
 
-    -- Returns the place of the first call, its budgets, and the line to wait in with the text of these. The place of
-    -- the route comes before the first place. In that place the endpoint of the route comes before the others.
+    -- Returns the place of the first call, its budgets, and the line to wait in. The place of the route comes before
+    -- the first place. In that place the endpoint of the route comes before the others.
     local function firstPlace(route)
       local place = ARGV[firstBudget]
       local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
       for index = firstBudget, #ARGV, 3 do
         if at == ARGV[index] then place = at end
       end
-      local budgets, named, texts = {}, {}, {}
+      local budgets, named = {}, {}
       for index = firstBudget, #ARGV, 3 do
         if place == ARGV[index] then
           local budget = {ARGV[index + 1], ARGV[index + 2]}
           budgets[#budgets + 1] = budget
-          texts[#texts + 1] = budget[1] .. ' ' .. budget[2]
           if at == place and only == budget[1] then named[1] = budget end
         end
       end
-      if #named > 0 then return place, named, lineName(place, only, urgency), only .. ' ' .. named[1][2] end
-      return place, budgets, lineName(place, '', urgency), table.concat(texts, ' ')
+      if #named > 0 then return place, named, lineName(place, only, urgency) end
+      return place, budgets, lineName(place, '', urgency)
+    end
+
+    local function textOf(budgets)
+      local texts = {}
+      for _, budget in ipairs(budgets) do texts[#texts + 1] = budget[1] .. ' ' .. budget[2] end
+      return table.concat(texts, ' ')
     end
 
     -- A job in the line has a copy at the broker, which comes back when the wait should long be over. The sweep comes
@@ -231,8 +236,8 @@ extension RedisScript {
     if (wasRedelivered == '1' or isCopy == '1') and known[5] then crashes = crashes + 1 end
     local place, endpoint = '', ''
     if tonumber(freshUntil) <= millis and #ARGV >= firstBudget then
-      local budgets, line, text, wait
-      place, budgets, line, text = firstPlace(route)
+      local budgets, line, wait
+      place, budgets, line = firstPlace(route)
       if mayCall == '0' or known[8] == line or redis.call('EXISTS', prefix .. 'line:' .. line) == 1 then
         wait = 1
       else
@@ -240,8 +245,8 @@ extension RedisScript {
       end
       if wait > 0 then
         -- Also a job that is in the line by its record: the line may have lost it.
-        joinLine(linesKey, prefix, line, text, {publisher = publisher, customer = party, member = member, age = age},
-          millis + wait)
+        joinLine(linesKey, prefix, line, textOf(budgets),
+          {publisher = publisher, customer = party, member = member, age = age}, millis + wait)
         redis.call('HSET', synchronizationKey, 'line', line, 'copy', copy, 'attempt', attempt, 'crashes', crashes,
           'joined', known[10] or millis, 'deliveries', deliveries)
         redis.call('HDEL', synchronizationKey, 'held')
