@@ -1,5 +1,5 @@
 /// How often the workers try a job, and how long a failed one waits before its next attempt. ``NextStep`` says what
-/// counts as a failure.
+/// counts as a failure. The numbers are settings: `worker.retryScheduleSeconds` and `worker.notFoundRetries`.
 public struct JobRetryPolicy: Sendable {
   /// The delay before each further attempt.
   public let schedule: [Duration]

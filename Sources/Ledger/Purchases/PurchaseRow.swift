@@ -3,6 +3,8 @@ import JSON
 import Postgres
 
 /// A row of `purchases`: the fold of a purchase's evidence, with its deciding transaction, and its owner.
+///
+/// `docs/internals/a-new-column.md` tells how to add a column.
 struct PurchaseRow: ReadableRecord, FactsRecord {
   var publisherId: PublisherId = 0
   /// The deciding transaction.

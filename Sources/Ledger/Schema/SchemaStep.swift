@@ -19,7 +19,7 @@ public struct SchemaStep: Sendable {
 
   /// The steps that this build knows and needs.
   ///
-  /// A new column also needs a line in the description of its table (docs/internals/tables.md, *Add a column*).
+  /// A new column also needs a line in the description of its table (docs/internals/a-new-column.md).
   public static let all: [SchemaStep] = [
     .one, .two, .three, .four, .five, .six, .seven, .eight, .nine, .ten, .eleven, .twelve, .thirteen,
     .fourteen, .fifteen, .sixteen, .seventeen,

@@ -8,8 +8,8 @@ import Postgres
 ///       columns.optional("currency", .text, { $0.facts.currency }, { $0.facts.currency = $1 }, export: "currency")
 ///     }
 ///
-/// A new column is one such line and a step of the schema (`docs/internals/tables.md`). `TableTests` compares each
-/// description with the migrated schema.
+/// A new column is one such line and a step of the schema (`docs/internals/a-new-column.md`). `TableTests` compares
+/// each description with the migrated schema.
 ///
 /// In the statements the table is `t`. The records come as one array for each column, as a table `n`: so a statement is
 /// prepared once, however many records it writes.
