@@ -64,6 +64,7 @@ final class DeliveryRuns: RoleService {
     // First what has not begun: it must not begin when a cancelled run makes room.
     line.giveBack()
     await running.finish(within: .zero)
+    // And what has come since.
     line.giveBack()
   }
 

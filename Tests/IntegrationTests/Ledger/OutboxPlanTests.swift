@@ -12,22 +12,6 @@ import Testing
 )
 @LoopActor
 struct OutboxPlanTests {
-  /// The plan that the connection keeps of the statement that begins so, for parameters of SQL.
-  private func plan(
-    _ begin: String, _ parameters: String, after query: PostgresQuery, _ postgres: PostgresClient
-  ) async throws -> [String] {
-    let names = try await postgres.run("SELECT name FROM pg_prepared_statements WHERE statement LIKE '\(begin)%'")
-    let name = try #require(try names.first?.text("name"))
-    let explain = try await postgres.transaction { transaction in
-      // A statement by keys lets the transaction use the kept plan.
-      _ = try await transaction.query([query])
-      let explain = "EXPLAIN EXECUTE \"\(name)\" \(parameters)"
-      return try await transaction.query(
-        PostgresQuery(PostgresStatement("test: explain \(begin.suffix(14))", explain)))
-    }
-    return try explain.map { try $0.text("QUERY PLAN") ?? "" }
-  }
-
   @Test func `confirmed events leave a full outbox, whose plan was made while it was empty`() async throws {
     try await CommitLab.with(connections: 1) { (lab, postgres) async throws in
       try await postgres.run("ALTER TABLE outbox SET (autovacuum_enabled = off)")
@@ -35,7 +19,8 @@ struct OutboxPlanTests {
       _ = try await postgres.run(Event.confirmed(["nobody"]))
       let fill = "INSERT INTO outbox SELECT 'evt_' || number FROM generate_series(1, 3000) AS number"
       try await postgres.run(fill)
-      let plan = try await plan("DELETE FROM outbox", "('{evt_1,evt_2}')", after: Event.confirmed(["nobody"]), postgres)
+      let plan = try await postgres.keptPlan(
+        where: "statement LIKE 'DELETE FROM outbox%'", "'{evt_1,evt_2}'", after: Event.confirmed(["nobody"]))
       // Each row of the table would lock all confirmed ones again.
       try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")
       _ = try await postgres.run(Event.confirmed((1...200).map { EventId("evt_\($0)") }))
@@ -57,11 +42,11 @@ struct OutboxPlanTests {
         """
       try await postgres.run(fill)
       for (begin, parameters) in [
-        ("DELETE FROM owed_events WHERE subscriber = $2", "('{evt_1}', 'billing')"),
-        ("DELETE FROM owed_events WHERE subscriber = $1", "('billing', 10)"),
+        ("DELETE FROM owed_events WHERE subscriber = $2", "'{evt_1}', 'billing'"),
+        ("DELETE FROM owed_events WHERE subscriber = $1", "'billing', 10"),
       ] {
         let query = PostgresQuery(PostgresStatement("test: nothing", "SELECT 1"))
-        let plan = try await plan(begin, parameters, after: query, postgres)
+        let plan = try await postgres.keptPlan(where: "statement LIKE '\(begin)%'", parameters, after: query)
         // It is the kept one, for all parameters.
         try #require(!plan.contains { $0.contains("'billing'") }, "\(plan)")
         try #require(!plan.contains { $0.contains("Nested Loop") }, "\(plan)")

@@ -36,23 +36,6 @@ struct TableStatisticsTests {
       try numbers.map { (0, try CommitLab.request("s\($0)", "c\($0)", "\($0)1", of: "\($0)0")) })
   }
 
-  /// What a kept plan looks for in an index, whatever the parameters are.
-  private func conditions(_ statement: String, _ postgres: PostgresClient) async throws -> [String] {
-    let names = try await postgres.run(
-      "SELECT name, cardinality(parameter_types) AS count FROM pg_prepared_statements WHERE name LIKE '\(statement)%'")
-    let row = try #require(names.first)
-    let (name, count) = (try #require(try row.text("name")), Int(try row.int64("count") ?? 0))
-    let parameters = Array(repeating: "NULL", count: count).joined(separator: ", ")
-    let plan = try await postgres.transaction { transaction in
-      // A statement by keys lets the transaction use the kept plan.
-      let empty = PostgresStatement("test: by keys", isByKeys: true, "SELECT 1")
-      _ = try await transaction.query(PostgresQuery(empty))
-      let explain = "EXPLAIN EXECUTE \"\(name)\" (\(parameters))"
-      return try await transaction.query(PostgresQuery(PostgresStatement("test: explain \(statement)", explain)))
-    }
-    return try plan.map { try $0.text("QUERY PLAN") ?? "" }.filter { $0.contains("Index Cond") }
-  }
-
   @Test func `a new ledger's tables are analyzed, and its plans find one row for a key`() async throws {
     try await with { (lab, postgres) async throws in
       try await commit(0..<1, lab)
@@ -63,7 +46,9 @@ struct TableStatisticsTests {
         try await known("synchronizations", lab) > 200
       }
       try await commit(1_200..<1_201, lab)
-      let conditions = try await conditions("lock synchronizations", postgres)
+      let byKeys = PostgresQuery(PostgresStatement("test: by keys", isByKeys: true, "SELECT 1"))
+      let conditions = try await postgres.keptPlan(where: "name LIKE 'lock synchronizations%'", after: byKeys)
+        .filter { $0.contains("Index Cond") }
       #expect(conditions.contains { $0.contains("(id = ") }, "\(conditions)")
     }
   }
