@@ -66,6 +66,7 @@ public final class Worker: Role {
       QueueDepths.chore(
         context, parts.publisher, of: JobLane.allCases.map(parts.topology.jobs) + [parts.topology.notifications]),
       OutboxLook.chore(parts), AsideLook.chore(parts), RulesLook.chore(parts), RetentionLook.chore(parts),
+      StatisticsLook.chore(parts),
       Sweep.chore(parts) { if running.count == 0 { ($0 == .bulk ? bulkConsumer : jobConsumer).jobsWait() } },
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
       ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,

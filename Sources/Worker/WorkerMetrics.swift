@@ -34,6 +34,7 @@ final class WorkerMetrics {
   let commits: Histogram
   let commitWait: Histogram
   let commitFailures: Counter
+  let analyzed: Counter
   let outbox: Counter
 
   init(_ metrics: Metrics) {
@@ -96,6 +97,9 @@ final class WorkerMetrics {
       known: CommitKind.allCases.map { [$0.rawValue] })
     commitFailures = metrics.counter(
       "countersign_commit_failures_total", "Failed commits of the ledger.")
+    analyzed = metrics.counter(
+      "countersign_analyzed_tables_total",
+      "Tables of the ledger that had grown much, so that PostgreSQL was asked to analyze them.")
     outbox = metrics.counter(
       "countersign_outbox_events_total",
       "Events that a worker found unpublished in the outbox, and published.")

@@ -32,6 +32,8 @@ struct WorkerParts {
   let jobs: JobRun.Dependencies
   /// Who is told that a job has joined the line for Apple's calls.
   let joins = Followers<Void>()
+  /// Who is told how many finalizations a commit had.
+  let committed = Followers<Int>()
   /// The runs of jobs.
   let running = RunningTasks()
   let begun: BegunRuns
@@ -57,7 +59,7 @@ struct WorkerParts {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    commits = Commits(ledger.postgres, Commits.Settings(context, metrics))
+    commits = Commits(ledger.postgres, Commits.Settings(context, metrics, committed))
     outlet = context.makeOutlet(
       publisher, subscribers, ledger.postgres, onConfirm: { [metrics] _ in metrics.events.count() },
       settle: { [commits] in commits.confirm([$0]) })
@@ -104,7 +106,7 @@ struct WorkerParts {
 
 extension Commits.Settings {
   @LoopActor
-  fileprivate init(_ context: RoleContext, _ metrics: WorkerMetrics) {
+  fileprivate init(_ context: RoleContext, _ metrics: WorkerMetrics, _ committed: Followers<Int>) {
     self.init(
       connections: context.settings.ledger.connections, now: { context.now() },
       audience: { context.publishers.audience },
@@ -112,19 +114,9 @@ extension Commits.Settings {
         metrics.commitFailures.count()
         context.log.ledgerFailure("a commit failed", error)
       },
-      onCommit: { metrics.commits.observe(Double($0)) },
-      onBegin: { metrics.commitWait.observe($0, $1.rawValue) },
-      onAnalyze: { result in
-        switch result {
-        case .success([]): break
-        case .success(let tables):
-          context.log.info(
-            "PostgreSQL was asked to analyze tables that have grown",
-            ["tables": .string(tables.joined(separator: " "))])
-        // Its autovacuum does that within some minutes.
-        case .failure(let error):
-          context.log.debug("grown tables were not analyzed", ["cause": .failure(error)])
-        }
-      })
+      onCommit: {
+        metrics.commits.observe(Double($0))
+        committed.tell($0)
+      }, onBegin: { metrics.commitWait.observe($0, $1.rawValue) })
   }
 }

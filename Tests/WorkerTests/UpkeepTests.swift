@@ -4,6 +4,8 @@ import EventLoop
 import Ledger
 import Messaging
 import Observability
+import Service
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -95,6 +97,35 @@ struct UpkeepTests {
       }, publish: { [trace] in trace.lines += $0.takeEvents().map(\.id.text) }, log: log
     ).run()
     #expect(trace.lines == ["a"])
+  }
+
+  @Test func `tables that have grown are counted, and a ledger that is away is not`() async {
+    let metrics = Metrics()
+    let analyzed = metrics.counter("analyzed", "")
+    for answer: Result<[String], Away> in [.success(["purchases", "events"]), .success([]), .failure(Away())] {
+      await StatisticsLook(analyzeGrownTables: { try answer.get() }, analyzed: analyzed, log: log).run()
+    }
+    #expect(metrics.text().contains("analyzed 2\n"))
+  }
+
+  @Test func `grown tables are looked for each time that the worker has committed twice as much`() async throws {
+    let committed = Followers<Int>()
+    let chore = StatisticsLook(
+      analyzeGrownTables: { [trace] in
+        trace.lines.append("look")
+        return []
+      }, analyzed: Metrics().counter("analyzed", ""), log: log
+    ).chore(every: .seconds(3600), isReady: { true }, committed: committed)
+    chore.start()
+    committed.tell(249)
+    #expect(trace.lines.isEmpty)
+    committed.tell(1)
+    try await eventually("it has looked") { trace.lines.count == 1 }
+    committed.tell(250)
+    try await eventually("it has looked again") { trace.lines.count == 2 }
+    committed.tell(499)
+    await chore.stop(within: .seconds(120))
+    #expect(trace.lines == ["look", "look"])
   }
 
   @Test func `one count that fails does not stop the other`() async {

@@ -28,7 +28,6 @@ public final class Commits {
   private var knownChains: Set<[UInt8]> = []
   private var subscriptionIds: [Int64] = []
   private var confirmed: [EventId] = []
-  private let statistics: TableStatistics
 
   /// What a commit needs to know of its process.
   public struct Settings {
@@ -46,8 +45,6 @@ public final class Commits {
     public var onCommit: @LoopActor (Int) -> Void
     /// The commit calls this for each finalization that begins, with the seconds that it waited.
     public var onBegin: @LoopActor (Double, CommitKind) -> Void
-    /// Called with the tables that have grown so much that PostgreSQL was asked to analyze them.
-    public var onAnalyze: @LoopActor (Result<[String], any Error>) -> Void
 
     /// Creates settings.
     public init(
@@ -55,8 +52,7 @@ public final class Commits {
       audience: @escaping @LoopActor () -> EventAudience = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
       onCommit: @escaping @LoopActor (Int) -> Void = { _ in },
-      onBegin: @escaping @LoopActor (Double, CommitKind) -> Void = { _, _ in },
-      onAnalyze: @escaping @LoopActor (Result<[String], any Error>) -> Void = { _ in }
+      onBegin: @escaping @LoopActor (Double, CommitKind) -> Void = { _, _ in }
     ) {
       self.connections = connections
       self.now = now
@@ -64,7 +60,6 @@ public final class Commits {
       self.onFailure = onFailure
       self.onCommit = onCommit
       self.onBegin = onBegin
-      self.onAnalyze = onAnalyze
     }
   }
 
@@ -124,7 +119,6 @@ public final class Commits {
     self.postgres = postgres
     self.settings = settings
     waiting = CommitTurns(mostAtOnce: settings.mostAtOnce, connections: settings.connections)
-    statistics = TableStatistics(postgres, onAnalyze: settings.onAnalyze)
   }
 
   /// Finalizes a synchronization; returns after the commit.
@@ -235,7 +229,6 @@ public final class Commits {
       let done = try await commit(batch)
       var (results, told) = (done.results[...], done.told[...])
       settings.onCommit(batch.count)
-      statistics.committed(batch.count)
       for entry in batch {
         switch entry.work {
         case .finalize(_, let waiter): waiter.resume(returning: results.removeFirst())

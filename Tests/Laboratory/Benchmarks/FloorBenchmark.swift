@@ -24,11 +24,13 @@ struct FloorBenchmark {
     endpoint.applicationName = "countersign floor"
     endpoint.sessionSettings = Commits.sessionSettings
     ledger = PostgresClient(endpoint, connections: Self.connections)
+    let growth = Growth(TableStatistics(ledger))
     // The publisher's file names a webhook endpoint, as the configuration of `ops/bench` does.
     commits = Commits(
       ledger,
       Commits.Settings(
-        connections: Self.connections, now: { unixMilliseconds() }, audience: { [Backend.publisher] }))
+        connections: Self.connections, now: { unixMilliseconds() }, audience: { [Backend.publisher] },
+        onCommit: growth.add))
   }
 
   /// Prints a line when the measurement begins and when it ends, for the caller's own measurements.
@@ -108,6 +110,22 @@ struct FloorBenchmark {
         unconfirmed.failure = error
       }
       unconfirmed.count -= 1
+    }
+  }
+
+  /// Lets PostgreSQL analyze the tables that have grown, as a worker does (decision 0069).
+  @LoopActor
+  private final class Growth {
+    private let statistics: TableStatistics
+    private var looks = TableStatistics.looks
+
+    init(_ statistics: TableStatistics) { self.statistics = statistics }
+
+    func add(_ commits: Int) {
+      guard looks.add(commits) else { return }
+      Task { @LoopActor in
+        do { _ = try await statistics.analyzeGrownTables() } catch { print("grown tables were not analyzed: \(error)") }
+      }
     }
   }
 

@@ -20,6 +20,7 @@ COPY = ROOT / "ops" / "kubernetes" / "countersign" / "files" / "dashboards"
 DASHBOARDS = [each.DASHBOARD for each in (gateway, worker, notifier, apple, purchases)]
 # Metrics that are on no dashboard, and why.
 NOT_SHOWN = {
+    "countersign_analyzed_tables_total": "nobody has to act on it, and the worker's log names the tables",
     "countersign_console_requests_total": "few people use the console, and none of a fleet's work depends on it",
     "countersign_console_sign_ins_total": "the audit log has each sign-in",
     "countersign_console_users_file_mistakes": "an operator sees it in the log right after the change of the file",

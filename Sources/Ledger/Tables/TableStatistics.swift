@@ -1,6 +1,6 @@
-import EventLoop
+public import EventLoop
 import Formats
-import Postgres
+public import Postgres
 
 /// Lets PostgreSQL analyze the tables that have grown much since it has analyzed them.
 ///
@@ -9,38 +9,19 @@ import Postgres
 /// reads all rows of a publisher for each key. Its autovacuum analyzes tables once a minute. Until then, each commit
 /// would take longer than the one before (decision 0069).
 @LoopActor
-final class TableStatistics {
+public struct TableStatistics {
   private let postgres: PostgresClient
-  private let onAnalyze: @LoopActor (Result<[String], any Error>) -> Void
-  private var doublings = Doublings(from: 250)
-  private var isDue = false
-  private var isLooking = false
 
-  /// - Parameter onAnalyze: called after each look with the tables that have grown.
-  init(_ postgres: PostgresClient, onAnalyze: @escaping @LoopActor (Result<[String], any Error>) -> Void) {
-    (self.postgres, self.onAnalyze) = (postgres, onAnalyze)
-  }
+  /// After how many commits of jobs a process looks besides its regular looks. With fewer, any plan is fast.
+  public nonisolated static let looks = Doublings(from: 250)
 
-  /// Notes a commit. Each time that this process has committed twice as much, it looks for tables that have grown.
-  func committed(_ count: Int) {
-    if doublings.add(count) { isDue = true }
-    look()
-  }
-
-  private func look() {
-    guard isDue, !isLooking else { return }
-    (isDue, isLooking) = (false, true)
-    Task.immediate { @LoopActor in
-      do { onAnalyze(.success(try await analyzeGrownTables())) } catch { onAnalyze(.failure(error)) }
-      isLooking = false
-      look()
-    }
-  }
+  /// Creates statistics over a client.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
   /// Looks once. Returns the tables that have grown; PostgreSQL leaves those alone that another process analyzes.
   ///
   /// - Throws: `PostgresError`, the first one. The other tables are analyzed all the same.
-  func analyzeGrownTables() async throws -> [String] {
+  public func analyzeGrownTables() async throws -> [String] {
     let names = LedgerTables.all.map(\.name)
     let rows = try await alone(PostgresQuery(.grownTables, [.texts(names)]))
     let tables = try rows.compactMap { try $0.text("name") }
