@@ -129,27 +129,25 @@ let package = Package(
       "Gateway", "Gateway",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
-        "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability",
-        "Postgres", "Redis", "Service",
+        "HTTP2", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
       ]),
     library(
       "Doors", "Doors",
       [
         "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTPServer", "JSON",
-        "Ledger", "Observability", "Service",
+        "Ledger", "Observability", "Postgres", "Service", "Transport",
       ]),
     library(
       "Worker", "Worker",
       [
-        "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP",
-        "HTTP2", "HTTPServer", "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
-        "Service",
+        "AMQP", "AppStore", "AppleCalls", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats",
+        "HTTP", "HTTP2", "Import", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
       ]),
     library(
       "Notifier", "Notifier",
       [
         "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Transport",
+        "Ledger", "Messaging", "Observability", "Postgres", "Service", "Transport",
       ]),
     library(
       "Console", "Console",
@@ -219,21 +217,21 @@ let package = Package(
         "RoleSupport", "TestSupport",
       ]),
     tests("ImportTests", ["Domain", "DomainSupport", "Formats", "Import", "JSON"]),
-    tests("MessagingTests", ["AMQP", "Crypto", "Domain", "Formats", "JSON", "Messaging"]),
+    tests("MessagingTests", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging"]),
     tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
     tests("LedgerTests", ["Crypto", "Domain", "Formats", "JSON", "Ledger", "Postgres"]),
     tests(
       "ServiceTests",
       [
-        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger",
-        "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON",
+        "Ledger", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
       ]),
     tests(
       "GatewayTests",
       [
         "AMQP", "AppStore", "AppleCalls", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats",
-        "Gateway", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service",
-        "TestSupport", "Transport",
+        "Gateway", "HTTP", "HTTPServer", "Import", "JSON", "Ledger", "Observability", "Postgres", "Redis",
+        "RoleSupport", "Service", "TestSupport", "Transport",
       ]),
     tests(
       "DoorsTests",
@@ -252,15 +250,15 @@ let package = Package(
     tests(
       "NotifierTests",
       [
-        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Messaging",
-        "Notifier", "Observability", "RoleSupport", "Service", "TestSupport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Ledger", "Messaging", "Notifier",
+        "Observability", "RoleSupport", "Service", "TestSupport",
       ]),
     tests(
       "ConsoleTests",
       [
-        "AMQP", "AppStore", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain",
-        "DomainSupport", "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging",
-        "Observability", "RoleSupport", "Service", "TestSupport",
+        "AppStore", "AppleCalls", "Configuration", "Console", "Coordination", "Crypto", "Domain", "DomainSupport",
+        "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "RoleSupport",
+        "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),
@@ -282,9 +280,9 @@ let package = Package(
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
-        "Fleets", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport",
-        "Simulator", "TestSupport",
+        "AMQP", "Chaos", "Configuration", "Console", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets",
+        "Formats", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis",
+        "ServerSupport", "Simulator", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

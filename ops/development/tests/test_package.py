@@ -86,6 +86,19 @@ class Package(unittest.TestCase):
                 reached.update(waiting)
             self.assertLessEqual(needs[name] - outside, reached, name)
 
+    def test_each_target_declares_what_it_imports_and_nothing_else(self):
+        # SwiftPM's own check lets a target import what its dependencies depend on.
+        names = {target["name"] for target in described(ROOT)}
+        statement = re.compile(
+            r"^ *(?:@\w+ )*(?:public |package |internal |private |fileprivate )?import (?:\w+ )?(\w+)", re.MULTILINE)
+        for target in described(ROOT):
+            folder = ROOT / target["path"]
+            files = [folder / name for name in target["sources"] if name.endswith(".swift")]
+            imported = {name for file in files for name in statement.findall(file.read_text())} & names
+            declared = set(target.get("target_dependencies", [])) if files else set()
+            with self.subTest(target["name"]):
+                self.assertEqual(imported - {target["name"]}, declared)
+
     def test_the_ledger_is_postgresql_and_coordination_is_redis(self):
         needs = {target["name"]: set(target.get("target_dependencies", [])) for target in described(ROOT)}
         drivers = {"AMQP", "Postgres", "Redis", "HTTPClient", "HTTPServer", "HTTP2"}
