@@ -17,7 +17,7 @@ extension TransactionFacts {
         id.text, original.text, bundle.text, product.text, environment.text, payload.inAppOwnershipType?.rawValue,
         payload.currency?.text,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
-        payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId,
+        payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId?.text,
         payload.webOrderLineItemId?.text,
       ])
     self.init(

@@ -6,7 +6,8 @@ extension NotificationNotice {
     let kind: Kind
     switch notification.kind.reason {
     case .consentRescinded:
-      kind = .consentRescinded(appTransactionId: Self.id(notification.appTransaction?.payload.appTransactionId))
+      let id = Self.id(notification.appTransaction?.payload.appTransactionId?.text)
+      kind = .consentRescinded(appTransactionId: id.map { AppTransactionId($0) })
     case .tokenDue:
       guard let token = notification.payload.externalPurchaseToken, let id = Self.id(token.externalPurchaseId) else {
         return nil

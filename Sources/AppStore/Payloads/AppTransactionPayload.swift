@@ -25,7 +25,7 @@ public struct AppTransactionPayload: Hashable, Sendable, Codable {
   /// When the customer ordered ahead, in milliseconds since 1970.
   public var preorderDate: Int64?
   /// The id of the download, the same for one customer and app.
-  public var appTransactionId: String?
+  public var appTransactionId: AppTransactionId?
   /// `iOS`, `macOS`, `tvOS` or `visionOS`.
   public var originalPlatform: String?
 

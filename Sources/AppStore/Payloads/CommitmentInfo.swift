@@ -1,3 +1,5 @@
+public import Domain
+
 /// How far a subscription with a commitment is.
 public struct TransactionCommitmentInfo: Hashable, Sendable, Codable {
   /// The number of this billing period, from 1.
@@ -16,7 +18,7 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, Codable {
 /// The renewal at the end of a commitment.
 public struct RenewalCommitmentInfo: Hashable, Sendable, Codable {
   /// The product that renews.
-  public var commitmentAutoRenewProductId: String?
+  public var commitmentAutoRenewProductId: ProductId?
   /// Whether it renews.
   public var commitmentAutoRenewStatus: AutoRenewStatus?
   /// How the next commitment is billed.

@@ -44,7 +44,7 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// The UUID that the app gave for its customer.
   public var appAccountToken: String?
   /// The id of the customer's download of the app.
-  public var appTransactionId: String?
+  public var appTransactionId: AppTransactionId?
   /// How the next commitment is billed.
   public var renewalBillingPlanType: BillingPlanType?
   /// The renewal at the end of a commitment.

@@ -65,7 +65,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The currency, as ISO 4217 says it.
   public var currency: CurrencyCode?
   /// The id of the customer's download of the app.
-  public var appTransactionId: String?
+  public var appTransactionId: AppTransactionId?
   /// How a commitment is billed.
   public var billingPlanType: BillingPlanType?
   /// How far a commitment is.
@@ -117,7 +117,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     transactionReason = try object.text("transactionReason").map(TransactionReason.init)
     price = try object.int64("price")
     currency = try object.id("currency")
-    appTransactionId = try object.text("appTransactionId")
+    appTransactionId = try object.id("appTransactionId")
     billingPlanType = try object.text("billingPlanType").map(BillingPlanType.init)
     commitmentInfo = try object.value("commitmentInfo")
     advancedCommerceInfo = try object.value("advancedCommerceInfo")

@@ -40,7 +40,8 @@ extension Event {
   }
 
   private convenience init(
-    ofRescinded appTransactionId: String?, _ customer: CustomerId?, in notice: NotificationNotice, time: Int64,
+    ofRescinded appTransactionId: AppTransactionId?, _ customer: CustomerId?, in notice: NotificationNotice,
+    time: Int64,
     traceparent: String?
   ) {
     self.init(

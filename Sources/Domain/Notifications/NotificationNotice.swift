@@ -7,7 +7,7 @@ public struct NotificationNotice: Sendable, Equatable {
     /// A parent withdrew consent: the child's device no longer starts the app.
     ///
     /// - Parameter appTransactionId: Apple's id of the download, the same for one customer and app.
-    case consentRescinded(appTransactionId: String?)
+    case consentRescinded(appTransactionId: AppTransactionId?)
     /// A token for purchases outside the App Store must be reported to Apple.
     case tokenDue(Token)
   }
@@ -66,5 +66,5 @@ public struct NotificationNotice: Sendable, Equatable {
   public func isNews(at now: Int64) -> Bool { signedDate >= now.adding(-Self.toldFor) }
 
   /// The download whose customers the ledger may know.
-  public var appTransactionId: String? { if case .consentRescinded(let id) = kind { id } else { nil } }
+  public var appTransactionId: AppTransactionId? { if case .consentRescinded(let id) = kind { id } else { nil } }
 }

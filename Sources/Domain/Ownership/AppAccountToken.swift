@@ -18,11 +18,11 @@ public struct AppAccountToken: Identifier {
   /// Whether the token names nobody: the UUID of zeros, which apps send that have no customer at hand.
   public var isNil: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == Self.hyphen } }
 
-  /// Returns the UUID of version 5 (RFC 9562, section 5.5) of a customer's id in a namespace.
+  /// Returns the UUID of version 5 (RFC 9562, section 5.5) of a name in a namespace.
   ///
   /// - Parameter namespace: the 16 bytes of a UUID.
-  public static func derived(from customerId: String, in namespace: [UInt8]) -> AppAccountToken {
-    var uuid = Array(SHA1.hash(namespace + Array(customerId.utf8)).prefix(16))
+  public static func derived(from name: String, in namespace: [UInt8]) -> AppAccountToken {
+    var uuid = Array(SHA1.hash(namespace + Array(name.utf8)).prefix(16))
     uuid[6] = uuid[6] & 0x0f | 0x50
     uuid[8] = uuid[8] & 0x3f | 0x80
     return AppAccountToken(text(of: uuid))

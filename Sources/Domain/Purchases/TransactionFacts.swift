@@ -41,7 +41,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// The purchase that this one took the place of, if an upgrade began it under a new original transaction.
   public var previousOriginalTransactionId: OriginalTransactionId?
   /// Apple's id of the download with which the customer bought, the same for one customer and app.
-  @Exact public var appTransactionId: String?
+  public var appTransactionId: AppTransactionId?
   /// Apple's id of the payment for a period of a subscription; the same for all transactions that name the period.
   public var webOrderLineItemId: WebOrderLineItemId?
   public var signedDate: Int64
@@ -57,7 +57,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: CurrencyCode? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
     offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: AppAccountToken? = nil,
-    previousOriginalTransactionId: OriginalTransactionId? = nil, appTransactionId: String? = nil,
+    previousOriginalTransactionId: OriginalTransactionId? = nil, appTransactionId: AppTransactionId? = nil,
     webOrderLineItemId: WebOrderLineItemId? = nil,
     signedDate: Int64,
     payloadSHA256: [UInt8]

@@ -19,7 +19,9 @@ struct TransactionRow: ReadableRecord, FactsRecord {
     columns.optional(
       "revocation_reason", .integer, { $0.facts.revocationReason }, { $0.facts.revocationReason = $1 },
       export: "revocationReason")
-    columns.optional("app_transaction_id", .text, { $0.facts.appTransactionId }, { $0.facts.appTransactionId = $1 })
+    columns.optional(
+      "app_transaction_id", .id(of: AppTransactionId.self), { $0.facts.appTransactionId },
+      { $0.facts.appTransactionId = $1 })
     columns.optional(
       "web_order_line_item_id", .id(of: WebOrderLineItemId.self), { $0.facts.webOrderLineItemId },
       { $0.facts.webOrderLineItemId = $1 })

@@ -71,7 +71,7 @@ extension NotificationStore {
       PostgresQuery(
         .lockCustomersOfDownload,
         [
-          .id(notice.publisherId), .id(notice.environment), .text(id), .int64(Int64(Self.mostCustomers + 1)),
+          .id(notice.publisherId), .id(notice.environment), .id(id), .int64(Int64(Self.mostCustomers + 1)),
         ])
     ])[0].compactMap { try $0.id("id") }
   }

@@ -179,7 +179,7 @@ struct UpdateTests {
         _ = try await lab.workers[0].finalize(try CommitLab.request("s\(id)", customer, id, of: id))
       }
       let store = NotificationStore(lab.clients[0])
-      func notice(_ uuid: NotificationUUID, _ download: String?, in environment: Environment = .production)
+      func notice(_ uuid: NotificationUUID, _ download: AppTransactionId?, in environment: Environment = .production)
         -> NotificationNotice
       {
         NotificationNotice(
