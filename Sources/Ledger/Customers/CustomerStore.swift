@@ -31,21 +31,16 @@ public final class CustomerStore {
     try await postgres.transaction { transaction in
       let rows = try await transaction.query(Self.reads(publisher, customer))
       if rows.count > 2, rows[2].first != nil { return .emailInUse }
-      let old = try rows[0].first.map { (try Customer($0), isRegistered: try $0.bool("is_registered") ?? false) }
+      let old = try PutCustomerRow.table.records(rows[0]).first
       let isNew = old?.isRegistered != true
-      let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
+      let changed = Self.changes(old?.put ?? Customer(id: customer.id), customer)
       guard isNew || !changed.isEmpty else { return .replaced }
       let detail = JSONWriter.object { detail in
         detail.member("changed", array: changed.map { Array("\"\($0)\"".utf8) })
         detail.member("created", isNew)
       }
       _ = try await transaction.query([
-        PostgresQuery(
-          .putCustomer,
-          [
-            .id(publisher), .id(customer.id), .text(customer.email),
-            .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken?.text),
-          ]),
+        PostgresQuery(.putCustomer, PutCustomerRow.table.values(PutCustomerRow(publisher, customer))),
         AuditEntry.insert([
           AuditEntry(
             publisherId: publisher, by: person, action: "customer.put", subject: customer.id.text, detail: detail)
@@ -71,20 +66,21 @@ public final class CustomerStore {
 
   /// Reads a customer; `nil` when unknown. A registration may have brought it, and not the publisher.
   public func customer(_ publisher: PublisherId, _ id: CustomerId) async throws -> Customer? {
-    try await postgres.run(PostgresQuery(.readCustomer, [.id(publisher), .id(id)])).first.map(Customer.init)
+    try await read(.readCustomer, [.id(publisher), .id(id)])?.put
   }
 
   /// Finds the customer with an e-mail address. The case of ASCII letters does not count.
   public func customer(_ publisher: PublisherId, email: String) async throws -> Customer? {
-    let key = Customer.emailKey(email)
-    return try await postgres.run(PostgresQuery(.findCustomer, [.id(publisher), .text(key)])).first
-      .map(Customer.init)
+    try await read(.findCustomer, [.id(publisher), .text(Customer.emailKey(email))])?.put
   }
 
   /// Whether the publisher has put the customer.
   public func isRegistered(_ publisher: PublisherId, _ id: CustomerId) async throws -> Bool {
-    try await postgres.run(PostgresQuery(.readCustomer, [.id(publisher), .id(id)])).first?.bool("is_registered")
-      ?? false
+    try await read(.readCustomer, [.id(publisher), .id(id)])?.isRegistered ?? false
+  }
+
+  private func read(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) async throws -> PutCustomerRow? {
+    try PutCustomerRow.table.records(await postgres.run(PostgresQuery(statement, parameters))).first
   }
 
   /// The names of the members in which two records of a customer differ.
@@ -96,42 +92,11 @@ public final class CustomerStore {
   }
 }
 
-extension Customer {
-  /// The columns that ``init(_:)`` reads, and one that is no part of the customer.
-  fileprivate static let columns = "id, email, app_account_token, is_registered"
-
-  /// Reads a row.
-  fileprivate init(_ row: PostgresRow) throws {
-    self.init(
-      id: try row.id("id") ?? "", email: try row.text("email"),
-      appAccountToken: try row.uuid("app_account_token").map(AppAccountToken.init(_:)))
-  }
-}
-
 extension PostgresStatement {
-  fileprivate static let lockCustomer = PostgresStatement(
-    "lock customer",
-    "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2 FOR NO KEY UPDATE")
-
   /// Until the end of the transaction.
   fileprivate static let lockEmail = PostgresStatement("lock an e-mail address", "SELECT pg_advisory_xact_lock($1)")
 
   fileprivate static let findOtherOwner = PostgresStatement(
     "find the other owner of an e-mail address",
     "SELECT 1 FROM customers WHERE publisher_id = $1 AND id <> $2 AND email_key = $3")
-
-  fileprivate static let readCustomer = PostgresStatement(
-    "read customer", "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2")
-
-  fileprivate static let findCustomer = PostgresStatement(
-    "find customer", "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND email_key = $2")
-
-  fileprivate static let putCustomer = PostgresStatement(
-    "put customer",
-    """
-    INSERT INTO customers (publisher_id, id, is_registered, email, email_key, app_account_token)
-    VALUES ($1, $2, true, $3, $4, $5)
-    ON CONFLICT (publisher_id, id) DO UPDATE SET is_registered = true, email = excluded.email,
-      email_key = excluded.email_key, app_account_token = excluded.app_account_token, updated_at = now()
-    """)
 }
