@@ -16,8 +16,11 @@ struct ArchitectureTests {
 
   @Test func tableOfKeysListsEveryKey() throws {
     let page = try text("docs/internals/architecture.md")
-    for file in ["Keys.swift", "Keys+Deliveries.swift", "Keys+Console.swift"] {
-      let keys = try text("Sources/Coordination/Keys/\(file)").matches(of: /\\\(prefix\)([a-z\-]+)/)
+    let folder = "Sources/Coordination/Keys/"
+    let files = try FileManager.default.contentsOfDirectory(atPath: Repository.root + "/" + folder)
+    #expect(files.count > 3)
+    for file in files {
+      let keys = try text(folder + file).matches(of: /\\\(prefix\)([a-z\-]+)/)
       #expect(!keys.isEmpty)
       for key in keys { #expect(page.contains(try Regex("\n\\| `\(key.1)[:`]")), "\(key.1)") }
     }
@@ -51,7 +54,7 @@ struct ArchitectureTests {
       // Together with what subscribers are owed, and with the next commit of a worker.
       "Event.confirmed(": [
         "Ledger/Commits/CommitWriting.swift", "Ledger/Commits/Commits.swift", "Ledger/Subscribers/OwedEvents.swift",
-        "Service/Events/RoleContext+Events.swift",
+        "Service/Events/ConfirmedEvents.swift",
       ],
     ]
     let sources = Repository.root + "/Sources/"
@@ -63,6 +66,47 @@ struct ArchitectureTests {
       }
       #expect(found.sorted() == places, "\(call)")
     }
+  }
+
+  /// A role's tasks are in `RunningTasks`, so that its stop ends them, and what it does again and again is a `Chore`.
+  /// Each file of this list awaits the tasks that it begins, or somebody waits for each of their answers.
+  @Test func eachTaskHasSomebodyWhoWaitsForIt() throws {
+    let allowed = [
+      "Console/API/ConsoleAPI+Traffic.swift",
+      "Console/OpenID/OpenIDProvider.swift",
+      "Doors/Iaptic/IapticReader.swift",
+      "Gateway/Doors/DoorRegistration.swift",
+      "Gateway/Intake/NotificationIntake.swift",
+      "Gateway/Webhooks/WebhookAPI+Replay.swift",
+      "Ledger/Commits/Commits.swift",
+      "Ledger/Notifications/NotificationStore.swift",
+      "Ledger/Webhooks/DeliveryRecorder.swift",
+      "Messaging/Dead/DeadQueueChange.swift",
+      "Messaging/Topology+DeadQueues.swift",
+      "Notifier/Delivery/DeliveryRun+Dependencies.swift",
+      "Notifier/Delivery/DeliveryRun.swift",
+      "Notifier/Endpoints/EndpointDirectory.swift",
+      "Service/Lifecycle/Chore.swift",
+      "Service/Lifecycle/SchemaWait.swift",
+      "Service/Lifecycle/ServiceGroup.swift",
+      "Service/Lifecycle/SystemdNotifier.swift",
+      "Service/RunningTasks.swift",
+      "Worker/Import/ImportFeed.swift",
+      "Worker/Import/ImportRun.swift",
+      "Worker/Subscribers/OwedEventRuns.swift",
+      "Worker/Sweep/Sweep.swift",
+    ]
+    let beginning = try Regex(
+      #"\bTask(\.immediate|\.detached)?(<[^\n{]*>)? ?[({]|\.start\(\s*after: [^)]*, every: "#)
+    let sources = Repository.root + "/Sources/"
+    let found = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { file in
+      // The drivers of servers and the commands have no role.
+      guard file.hasSuffix(".swift"), !file.hasPrefix("Platform/"), !file.hasPrefix("Simulator/"),
+        !file.hasPrefix("Countersign/")
+      else { return false }
+      return try text("Sources/" + file).contains(beginning)
+    }
+    #expect(found.sorted() == allowed)
   }
 
   /// Whatever else takes an event to send it does not ask who is told. So each function that does is in the list, and

@@ -1,6 +1,6 @@
 public import Domain
 
-/// The names of all keys that Countersign has in Redis.
+/// The names of the keys that Countersign has in Redis. Those of a line are in `LuaFunction+Line`.
 ///
 /// A key of a publisher names it. So a registration of one tenant neither blocks another tenant nor appears there.
 public struct Keys: Sendable {
