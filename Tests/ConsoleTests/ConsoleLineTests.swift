@@ -24,7 +24,7 @@ struct ConsoleLineTests {
     #expect(turns.end(0) == 2 && turns.hasRoom(for: "a"))
   }
 
-  @Test @LoopActor func `work waits for its turn, and a failure ends one too`() async throws {
+  @Test(.timeLimit(.minutes(2))) @LoopActor func `work waits for its turn, and a failure ends one too`() async throws {
     struct Failed: Error {}
     let line = ConsoleLine(ConsoleTurns.Limits(atOnce: 1, waiting: 1, ofOwner: 9))
     let (started, start) = AsyncStream<Void>.makeStream()

@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Notifier
@@ -27,7 +28,7 @@ struct DeliveryLineTests {
     var woken: [Int] = []
     let waiters = turns.indices.map { index in
       Task { @LoopActor in
-        await turns[index].wait(atMost: .seconds(60))
+        await turns[index].wait(atMost: .patience)
         woken.append(index)
       }
     }

@@ -117,8 +117,10 @@ struct DeliveryRunsTests {
     let messages = take(StartingLine.most.usual + 10, runs)
     try await begun.wait(for: StartingLine.most.usual)
     await runs.stop(within: .zero)
+    #expect(line.count == 0)
+    // On a busy machine the cancelled runs may end after the stop.
+    try await eventually("all runs have ended") { running.count == 0 }
     #expect(messages.allSatisfy { $0.fate == .requeued })
-    #expect(line.count == 0 && running.count == 0)
     // None began when a cancelled one made room.
     #expect(begun.all.count == StartingLine.most.usual)
   }

@@ -20,7 +20,7 @@ struct ChoreTests {
     func look() async {
       begun += 1
       change.notify()
-      while !isOpen, !Task.isCancelled { await gate.wait(atMost: .seconds(120)) }
+      while !isOpen, !Task.isCancelled { await gate.wait(atMost: .patience) }
       if Task.isCancelled { cancelled += 1 } else { ended += 1 }
       change.notify()
     }

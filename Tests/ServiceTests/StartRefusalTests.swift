@@ -1,6 +1,7 @@
 import AMQP
 import EventLoop
 import Redis
+import TestSupport
 import Testing
 
 @testable import Postgres
@@ -128,7 +129,7 @@ struct StartRefusalTests {
     watch.failed("publish", wrong)
     #expect(refusals == 1)
     // Both have an outcome, so this does not wait.
-    await watch.end(within: .seconds(3600))
+    await watch.end(within: .patience)
     watch.failed("redis", wrong)
     #expect(refusals == 1)
   }

@@ -60,7 +60,7 @@ struct ImportRunsTests {
     init(_ id: ImportId) { self.id = id }
 
     func run() async -> UploadedImportRun.Ending {
-      if ending == nil { await ended.wait(atMost: .seconds(120)) }
+      if ending == nil { await ended.wait(atMost: .patience) }
       return ending ?? .unfinished
     }
 

@@ -83,7 +83,7 @@ struct JobRunsTests {
     #expect(delivery.fate == .requeued)
   }
 
-  @Test func `what takes longer than the grace is cancelled, and hands its job back`() async {
+  @Test func `what takes longer than the grace is cancelled, and hands its job back`() async throws {
     let runs = runs {
       try? await EventLoop.sleep(for: .patience)
       if Task.isCancelled { $0.requeue() } else { $0.acknowledge() }
@@ -91,7 +91,8 @@ struct JobRunsTests {
     let delivery = DeliveryByValue([], [:])
     runs.take(delivery)
     await runs.stop(within: .zero)
+    // On a busy machine the cancelled run may end after the stop.
+    try await eventually("the run has ended") { running.count == 0 }
     #expect(delivery.fate == .requeued)
-    #expect(running.count == 0)
   }
 }

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -12,7 +13,7 @@ struct FinalizationWaitTests {
   @Test func `a wait ends when all results are there`() async throws {
     let waits = FinalizationWaits(name: "g", most: 1)
     let wait = try #require(waits.begin(["a", "b"], of: 1))
-    let done = Task.immediate { @LoopActor in await wait.untilFinalized(atMost: .seconds(3600)) }
+    let done = Task.immediate { @LoopActor in await wait.untilFinalized(atMost: .patience) }
     wait.note("a", result)
     wait.note("c", result)
     #expect(wait.missing == ["b"])
@@ -24,14 +25,14 @@ struct FinalizationWaitTests {
   @Test func `a result that comes before the wait counts`() async throws {
     let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     wait.note("a", result)
-    await wait.untilFinalized(atMost: .seconds(3600))
+    await wait.untilFinalized(atMost: .patience)
     #expect(wait.results["a"] == result)
   }
 
   @Test func `a job that was not accepted is not waited for`() async throws {
     let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     wait.forget("a")
-    await wait.untilFinalized(atMost: .seconds(3600))
+    await wait.untilFinalized(atMost: .patience)
     #expect(wait.results.isEmpty)
   }
 

@@ -30,7 +30,7 @@ struct KeySetTests {
       sets = KeySets(
         metrics, Log(level: .error), publishers: { [unowned self] in publishers }, now: { [unowned self] in now },
         // All tests share one loop: a provider that waits for its turn has not failed.
-        fetch: { await KeySetFetch.run($0, timeout: .seconds(300)) })
+        fetch: { await KeySetFetch.run($0, timeout: .patience) })
     }
 
     static func publisher(_ id: PublisherId, _ url: String?) -> Publisher {

@@ -36,7 +36,7 @@ struct StreamSocketTests {
   }
 
   private func open(_ port: Int, _ files: TLSClientFiles?) async throws -> StreamSocket {
-    try await StreamSocket.open(to: "127.0.0.1", port: port, tls: files, within: .seconds(300))
+    try await StreamSocket.open(to: "127.0.0.1", port: port, tls: files, within: .patience)
   }
 
   /// Sends bytes as the socket takes them, and waits until all of them have come back.
@@ -103,11 +103,11 @@ struct StreamSocketTests {
   @Test func `the certificate must carry the name of the host`() async throws {
     let server = try server(names: ["broker.test"])
     let socket = try await StreamSocket.open(
-      to: "broker.test", at: ["127.0.0.1"], port: server.port, tls: files, within: .seconds(300))
+      to: "broker.test", at: ["127.0.0.1"], port: server.port, tls: files, within: .patience)
     socket.close()
     let error = await #expect(throws: StreamError.self) {
       try await StreamSocket.open(
-        to: "redis.test", at: ["127.0.0.1"], port: server.port, tls: files, within: .seconds(300))
+        to: "redis.test", at: ["127.0.0.1"], port: server.port, tls: files, within: .patience)
     }
     #expect(error?.cause.contains("hostname mismatch") == true)
     #expect(error?.target == "redis.test:\(server.port)")
@@ -118,7 +118,7 @@ struct StreamSocketTests {
     let silent = try FaultProxy(to: 1)
     silent.ignoresNew = true
     let descriptor = try await EventLoop.connect(
-      to: "127.0.0.1", at: ["127.0.0.1"], port: silent.port, within: .seconds(300))
+      to: "127.0.0.1", at: ["127.0.0.1"], port: silent.port, within: .patience)
     let socket = try StreamSocket(
       takingOwnershipOf: descriptor, target: "silent", try TLSSession(connecting: try files.context(), to: "127.0.0.1"))
     let error = await #expect(throws: StreamError.self) { try await socket.shakeHands(within: .milliseconds(200)) }
