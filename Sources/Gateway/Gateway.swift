@@ -37,9 +37,11 @@ public final class Gateway: Role {
       ledger, parts.redis, FleetHeart(context, redis, checks: checks),
       ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }),
       ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
-      ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
+      parts.confirmed, parts.subscribers, publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.
       secretKeys, keySets, context.clockChore { try await redis.client.time() },
+      // What runs beside the requests, or for longer than one.
+      parts.looks, parts.reports, parts.exports, parts.eventWaits,
       // The server listens when everything is there, and is the first to stop: it gives the running requests the grace
       // period.
       GatewayServer(parts, api),

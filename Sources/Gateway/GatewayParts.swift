@@ -28,6 +28,7 @@ struct GatewayParts {
   let pacing: EndpointPacing
   let subscribers: EventSubscribers
   let publisher: AMQPPublisher
+  let confirmed: ConfirmedEvents
   let outlet: EventOutlet
   let waits: FinalizationWaits
   let eventWaits: EventWaits
@@ -42,6 +43,7 @@ struct GatewayParts {
   let evidence: EvidenceIntake
   let notifications: NotificationIntake
   let metrics: GatewayMetrics
+  let looks: ProvisionLooks
   let unlistedProxies: UnlistedProxies
   let keySets: KeySets
 
@@ -69,7 +71,8 @@ struct GatewayParts {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    outlet = context.makeOutlet(publisher, subscribers, ledger.postgres)
+    confirmed = ConfirmedEvents(context, ledger.postgres)
+    outlet = context.makeOutlet(publisher, subscribers, settle: { [confirmed] in confirmed.add($0) })
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId().text,
@@ -101,6 +104,7 @@ struct GatewayParts {
     metrics = GatewayMetrics(
       context.metrics, routes, waiting: { Double(waits.count) },
       waitingForEvents: { Double(eventWaits.count) }, exporting: { Double(exports.count) })
+    looks = ProvisionLooks(metrics.provisions)
     unlistedProxies = UnlistedProxies(context.metrics, context.log, setting: GatewaySettings.trustedProxiesKey)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }

@@ -49,7 +49,7 @@ public final class Notifier: Role {
         // closes, and the slots are renewed until the last attempt has ended.
         ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis,
         FleetHeart(context, parts.redis, checks: checks), ledger, records,
-        dependencies.underWay, ServiceAdapter(parts.subscribers), publisher, ledger.schema, secretKeys,
+        dependencies.underWay, parts.confirmed, parts.subscribers, publisher, ledger.schema, secretKeys,
         // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       ] + consumers + [
         // What only repairs. Nothing waits for it.

@@ -20,6 +20,7 @@ struct NotifierParts {
   let ledger: RoleLedger
   let subscribers: EventSubscribers
   let publisher: AMQPPublisher
+  let confirmed: ConfirmedEvents
   let outlet: EventOutlet
   let deliveries: DeliveryLedger
   let attemptLog: AttemptLog
@@ -43,7 +44,8 @@ struct NotifierParts {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    outlet = context.makeOutlet(publisher, subscribers, ledger.postgres)
+    confirmed = ConfirmedEvents(context, ledger.postgres)
+    outlet = context.makeOutlet(publisher, subscribers, settle: { [confirmed] in confirmed.add($0) })
     deliveries = DeliveryLedger(ledger.postgres)
     attemptLog = AttemptLog(AttemptLog.Dependencies(context, deliveries))
     let failures = RecordFailures(context.log) { [attemptLog] in attemptLog.keepSoon() }

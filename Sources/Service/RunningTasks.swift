@@ -5,6 +5,8 @@ public import EventLoop
 public final class RunningTasks {
   private var tasks: [Int: Task<Void, Never>] = [:]
   private var next = 0
+  /// The number of the last task that has ended before it was in the set.
+  private var endedAtOnce: Int?
   private let idle = LoopSignal()
 
   /// Whether the role stops and takes no more tasks.
@@ -25,6 +27,18 @@ public final class RunningTasks {
       tasks[number] = nil
       if tasks.isEmpty { idle.notify() }
     }
+  }
+
+  /// Starts a task that runs at once until it waits for the first time, so that what it sends keeps its order.
+  public func startNow(_ body: @escaping @LoopActor () async -> Void) {
+    let number = next
+    next += 1
+    let task = Task.immediate { @LoopActor in
+      await body()
+      if tasks.removeValue(forKey: number) == nil { endedAtOnce = number }
+      if tasks.isEmpty { idle.notify() }
+    }
+    if endedAtOnce != number { tasks[number] = task }
   }
 
   /// Takes no more tasks from now on.

@@ -59,7 +59,7 @@ public final class Worker: Role {
       parts.redis,
       FleetHeart(context, parts.redis, checks: checks) { [places = parts.places] in places.refusedApps },
       ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
-      ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
+      ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), parts.subscribers, publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       notificationConsumer, bulkConsumer, jobConsumer, ledger.schema,
       // What only repairs and counts. Nothing waits for it.

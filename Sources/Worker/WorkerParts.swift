@@ -32,7 +32,7 @@ struct WorkerParts {
   let jobs: JobRun.Dependencies
   /// Who is told that a job has joined the line for Apple's calls.
   let joins = Followers<Void>()
-  /// Who is told how many finalizations a commit had.
+  /// Who is told how many results, pieces of news and waits a commit had.
   let committed = Followers<Int>()
   /// The runs of jobs.
   let running = RunningTasks()
@@ -61,7 +61,7 @@ struct WorkerParts {
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
     commits = Commits(ledger.postgres, Commits.Settings(context, metrics, committed))
     outlet = context.makeOutlet(
-      publisher, subscribers, ledger.postgres, onConfirm: { [metrics] _ in metrics.events.count() },
+      publisher, subscribers, onConfirm: { [metrics] _ in metrics.events.count() },
       settle: { [commits] in commits.confirm([$0]) })
     places = AppPlaces(context)
     apple = HTTP2Client(settings.appStore)

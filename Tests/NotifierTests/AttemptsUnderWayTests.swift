@@ -1,6 +1,7 @@
 import Coordination
 import Domain
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Notifier
@@ -76,5 +77,22 @@ struct AttemptsUnderWayTests {
     #expect(bench.renewed == [["a at main"]])
     // Begun just after a look, an attempt waits for two looks until its first renewal.
     #expect(AttemptsUnderWay.interval * 3 < AttemptsUnderWay.lease)
+  }
+
+  @Test func `a slot is given back at once, and a stop waits for it`() async {
+    let bench = Bench()
+    let gate = Gate()
+    var steps: [String] = []
+    bench.underWay.giveBack {
+      steps.append("sent")
+      await gate.pass()
+      steps.append("answered")
+    }
+    #expect(steps == ["sent"])
+    gate.open()
+    await bench.underWay.stop(within: .patience)
+    #expect(steps == ["sent", "answered"])
+    bench.underWay.giveBack { throw Unreachable() }
+    await bench.underWay.stop(within: .patience)
   }
 }

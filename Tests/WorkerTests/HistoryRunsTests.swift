@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Ledger
@@ -9,6 +10,7 @@ import Testing
 /// Which readings of Notification History a worker begins, and what follows them.
 @LoopActor
 struct HistoryRunsTests {
+  @LoopActor
   private final class LedgerByValue {
     var states: [NotificationSources.State] = []
     var taken: [Environment] = []
@@ -16,6 +18,10 @@ struct HistoryRunsTests {
     var givenBack: [Duration] = []
     var read: [HistoryPlan.Range] = []
     var end = HistoryReading.End.complete
+    var prolonged: [Environment] = []
+    /// Whether a page comes.
+    var isOpen = true
+    let gate = LoopSignal()
   }
 
   private let bench: ChoreBench
@@ -36,9 +42,11 @@ struct HistoryRunsTests {
           guard !ledger.foreign.contains(source.key.environment) else { return false }
           ledger.taken.append(source.key.environment)
           return true
-        }, prolong: { _ in }, giveBack: { [ledger] in ledger.givenBack.append($1) },
+        }, prolong: { [ledger] in ledger.prolonged.append($0.key.environment) },
+        giveBack: { [ledger] in ledger.givenBack.append($1) },
         read: { [ledger] reading in
           ledger.read.append(reading.range)
+          while !ledger.isOpen { await ledger.gate.wait(atMost: .patience) }
           return ledger.end
         }, places: { [bench] in bench.places($0) }, isReady: { true }))
   }
@@ -47,6 +55,21 @@ struct HistoryRunsTests {
     let runs = runs()
     await runs.look()
     await runs.stop(within: .seconds(120))
+  }
+
+  @Test func `the lease of a reading is prolonged until its end`() async throws {
+    ledger.states = [NotificationSources.State(source: source("Production"), isFree: true)]
+    ledger.isOpen = false
+    let runs = runs()
+    await runs.look()
+    try await eventually("it reads") { !ledger.read.isEmpty }
+    runs.prolongAll()
+    #expect(ledger.prolonged == ["Production"])
+    ledger.isOpen = true
+    ledger.gate.notify()
+    await runs.stop(within: .patience)
+    runs.prolongAll()
+    #expect(ledger.prolonged == ["Production"])
   }
 
   @Test func `an app that nobody has read is read in each environment`() async {

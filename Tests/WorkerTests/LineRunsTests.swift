@@ -25,7 +25,8 @@ struct LineRunsTests {
       LineRuns.Dependencies(
         jobs: bench.dependencies, next: { [line] in try line.next($0) },
         count: { _ in 0 },
-        publish: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
+        publish: { [bench] in try await bench.broker.publishSurely($0) },
+        publishOnce: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
         log: Log(level: .error),
         metrics: LineMetrics(bench.metrics), isReady: { true }, joins: joins), running)
   }

@@ -16,6 +16,7 @@ struct RefundRunsTests {
     var told: [RefundRequest.State] = []
     var isNewer = false
     var isAway = false
+    var backlog = 0
   }
 
   private let bench: ChoreBench
@@ -46,7 +47,11 @@ struct RefundRunsTests {
           if ledger.isAway { throw AppleByValue.Lost() }
           defer { ledger.due = [] }
           return ledger.due
-        }, backlog: { _, _ in (0, nil) }, purchase: { _ in nil },
+        },
+        backlog: { [ledger] _, most in
+          if ledger.isAway { throw AppleByValue.Lost() }
+          return (min(ledger.backlog, most), nil)
+        }, purchase: { _ in nil },
         record: { [ledger] request, _ in
           if ledger.isAway { throw AppleByValue.Lost() }
           ledger.written.append(request.state)
@@ -64,6 +69,16 @@ struct RefundRunsTests {
     let runs = try runs()
     await runs.take()
     await runs.stop(within: .seconds(120))
+  }
+
+  @Test func `requests without an answer are counted, and a ledger that is away changes nothing`() async throws {
+    let runs = try runs()
+    ledger.backlog = 3
+    await runs.count()
+    ledger.isAway = true
+    ledger.backlog = 0
+    await runs.count()
+    #expect(bench.counts("countersign_refund_requests_pending 3"))
   }
 
   @Test func `without an answer of the policy, the publisher has to answer`() async throws {

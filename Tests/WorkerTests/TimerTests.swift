@@ -16,6 +16,7 @@ struct TimerTests {
     var turns: [TimerTaking.Turn] = []
     var updates: [PurchaseUpdate] = []
     var isAway = false
+    var oldest: Int64?
 
     var answers: [PurchaseUpdate.Answer?] {
       updates.map { if case .timer(let answer) = $0.source { answer } else { nil } }
@@ -46,13 +47,31 @@ struct TimerTests {
           if ledger.isAway { throw AppleByValue.Lost() }
           defer { ledger.due = [] }
           return ledger.due
-        }, oldestDue: { _ in nil },
+        },
+        oldestDue: { [ledger] _ in
+          if ledger.isAway { throw AppleByValue.Lost() }
+          return ledger.oldest
+        },
         apply: { [ledger] update in
           if ledger.isAway { throw AppleByValue.Lost() }
           ledger.updates.append(update)
           return Told([ChoreBench.event("evt_\(update.key.originalTransactionId)")])
         }, publish: { [bench] in bench.publish($0) }, verification: try bench.apple.verification(),
         places: { [bench] in bench.places($0) }, rows: bench.rows, isReady: { true }))
+  }
+
+  @Test func `the oldest timer that waits is told, and a ledger that is away changes nothing`() async throws {
+    let runs = try runs()
+    ledger.oldest = 0
+    await runs.lookAtBacklog()
+    #expect(!bench.counts("countersign_timer_backlog_seconds 0"))
+    ledger.isAway = true
+    ledger.oldest = nil
+    await runs.lookAtBacklog()
+    #expect(!bench.counts("countersign_timer_backlog_seconds 0"))
+    ledger.isAway = false
+    await runs.lookAtBacklog()
+    #expect(bench.counts("countersign_timer_backlog_seconds 0"))
   }
 
   /// Takes what is due, and waits for the looks.

@@ -60,7 +60,7 @@ extension Command {
         try LoadedConfiguration(arguments, command: name, after: $0)
       }
       let reload = SignalWatcher(SIGHUP) {
-        watch.look(isForced: true)
+        watch.lookAgain()
         role.refresh()
       }
       context.starting.begin { refusal in
@@ -69,14 +69,14 @@ extension Command {
       }
       try await role.start()
       await context.starting.end(within: .seconds(3))
-      watch.start(every: configuration.settings.reloadInterval)
+      watch.start()
       log.info("started")
       systemd?.started()
       await signals.first()
       let grace = configuration.settings.shutdownGrace
       log.info("stopping", ["graceSeconds": .double(grace.inSeconds)])
       systemd?.stopping()
-      watch.close()
+      await watch.stop(within: grace)
       await role.stop(grace: grace)
       reload.close()
       log.info("stopped")

@@ -11,7 +11,7 @@ import Service
 /// reads everything anew and checks it as at a start. With a mistake the old configuration stays. A mistake in a
 /// publisher's file only keeps that publisher as it was.
 @LoopActor
-final class ConfigurationWatch {
+final class ConfigurationWatch: RoleService {
   private let context: RoleContext
   private let user: SettingsUser
   private let read: @Sendable (LoadedConfiguration) throws -> LoadedConfiguration
@@ -23,9 +23,8 @@ final class ConfigurationWatch {
   private var refused: ConfigurationFiles?
   /// A cause that may pass by itself, and was told.
   private var told: String?
-  private var timer: LoopTimer?
-  private var looking: Task<Void, Never>?
-  private var mustLook = false
+  private let interval: Duration
+  private lazy var looks = Chore(every: interval, after: interval, .dropped) { [weak self] in await self?.look() }
 
   /// - Parameters:
   ///   - present: the configuration of the running role.
@@ -40,36 +39,23 @@ final class ConfigurationWatch {
     self.present = present
     self.held = held
     self.read = read
+    interval = context.settings.reloadInterval
   }
 
-  /// Starts to look.
-  func start(every interval: Duration) {
-    let timer = LoopTimer { [weak self] in self?.look() }
-    timer.start(after: interval, every: interval)
-    self.timer = timer
+  /// Begins to look. A file may have changed, or a signal may have come, while the role started.
+  func start() {
+    looks.start()
+    looks.lookNow()
   }
 
-  /// Stops looking.
-  func close() {
-    timer?.close()
-    timer = nil
-    looking?.cancel()
-  }
+  func close() { looks.close() }
 
-  /// Looks now. While a look runs, another one follows it.
-  ///
-  /// - Parameter isForced: reads the files again although they were refused, and have not changed since.
-  func look(isForced: Bool = false) {
-    if isForced { (refused, told) = (nil, nil) }
-    mustLook = true
-    guard looking == nil else { return }
-    looking = Task { @LoopActor in
-      while mustLook, !Task.isCancelled {
-        mustLook = false
-        await lookOnce()
-      }
-      looking = nil
-    }
+  func stop(within grace: Duration) async { await looks.stop(within: grace) }
+
+  /// Looks now, also at files that were refused and have not changed since. While a look runs, another one follows it.
+  func lookAgain() {
+    (refused, told) = (nil, nil)
+    looks.lookNow()
   }
 
   /// What the files are now.
@@ -78,7 +64,7 @@ final class ConfigurationWatch {
   /// How often a set of files is read that changes meanwhile.
   private static let tries = 3
 
-  private func lookOnce() async {
+  private func look() async {
     let (files, seen) = (present.files, refused)
     let found = try? await EventLoop.offload {
       !files.haveChanged ? Found.present : seen.map { !$0.haveChanged } ?? false ? .refused : .new

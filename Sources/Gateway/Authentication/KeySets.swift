@@ -18,7 +18,7 @@ final class KeySets: RoleService {
   private let now: @LoopActor () -> ContinuousClock.Instant
   private let fetch: @LoopActor (KeySetAddress) async -> KeySetFetch
   private var addresses: [PublisherId: KeySetAddress] = [:]
-  private var running: [PublisherId: Task<Void, Never>] = [:]
+  private let running = RunningTasks()
   private let ended = LoopSignal()
   private lazy var looks = Chore(every: .seconds(1), after: .zero) { [weak self] in self?.look() }
 
@@ -57,7 +57,7 @@ final class KeySets: RoleService {
     await looks.stop(within: grace)
     // So the ends of these fetches are ignored.
     addresses = [:]
-    for task in running.values { task.cancel() }
+    running.cancel()
   }
 
   /// Takes the present publishers, and begins the fetches that are due.
@@ -110,9 +110,7 @@ final class KeySets: RoleService {
 
   private func begin(_ id: PublisherId) {
     guard let address = addresses[id] else { return }
-    running[id] = Task.immediate { @LoopActor in
-      end(id, address, await fetch(address))
-    }
+    running.start { [self] in end(id, address, await fetch(address)) }
   }
 
   /// Takes the end of a fetch. If the publisher's file names another address by now, nobody needs these keys.

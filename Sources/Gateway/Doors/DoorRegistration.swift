@@ -212,7 +212,7 @@ package struct DoorRegistration {
   ) async {
     await wait.untilFinalized(atMost: (end - .now) * Self.lookAfter)
     guard !wait.missing.isEmpty else { return }
-    Task.immediate { @LoopActor in await look(wait, accepted, request) }
+    provision.looks.beside { await look(wait, accepted, request) }
     await wait.untilFinalized(atMost: end - .now)
   }
 

@@ -12,11 +12,15 @@ import Service
 /// ``ProvisionRules`` decides. The looks run beside the request: none of them holds its answer.
 @LoopActor
 struct Provision {
-  let context: RoleContext
-  let open: OpenSynchronizations
-  let postgres: PostgresClient
-  let outlet: EventOutlet
+  /// Tells milliseconds since 1970.
+  let now: @LoopActor () -> Int64
+  /// How far a synchronization is, and why its last run failed.
+  let progress: @LoopActor (PublisherId, SynchronizationId) async throws -> (Synchronization.Status?, RetryCause?)
+  /// Gives access on evidence until a time; `nil` if nobody may get it.
+  let grant: @LoopActor (Job, Evidence, _ until: Int64, Publisher) async throws -> Told?
+  let publish: @LoopActor (consuming Told) -> Void
   let looks: ProvisionLooks
+  let log: Log
 
   /// A job, and the evidence that may give access to its purchase.
   private typealias Waiting = (job: Job, piece: Evidence)
@@ -34,15 +38,14 @@ struct Provision {
       let rule = request.publisher.grantWhileAppleIsAway
     else { return }
     let rules = ProvisionRules(rule, evidenceCreatedAt: evidence.createdAt)
-    guard rules.isFresh(at: context.now()) else { return }
+    guard rules.isFresh(at: now()) else { return }
     let waiting: [Waiting] = open.compactMap { job, purchase in
       evidence.piece(of: purchase).map { (job: job, piece: $0) }
     }
-    guard !waiting.isEmpty, looks.begin(waiting.count, of: request.publisher.id) else { return }
+    guard !waiting.isEmpty else { return }
     let publisher = request.publisher
-    Task.immediate { @LoopActor in
+    looks.begin(waiting.count, of: publisher.id) {
       await look(waiting, publisher, rules, ProvisionRules.pauses(isAwaited: isAwaited), onGrant)
-      looks.end(waiting.count, of: publisher.id)
     }
   }
 
@@ -52,7 +55,7 @@ struct Provision {
   ) async {
     var waiting = jobs
     for pause in pauses where !waiting.isEmpty {
-      if pause > .zero { guard (try? await EventLoop.sleep(for: pause)) != nil else { return } }
+      guard await looks.pause(pause) else { return }
       var rest: [Waiting] = []
       for (job, piece) in waiting {
         switch await look(at: job, piece, publisher, rules) {
@@ -72,28 +75,37 @@ struct Provision {
     at job: Job, _ piece: Evidence, _ publisher: Publisher, _ rules: ProvisionRules
   ) async -> Found {
     do {
-      let (status, cause) = try await open.progress(job.publisherId, job.synchronizationId)
-      let now = context.now()
+      let (status, cause) = try await progress(job.publisherId, job.synchronizationId)
       let until: Int64
-      switch rules.step(status, cause, now: now) {
+      switch rules.step(status, cause, now: now()) {
       case .wait: return .again
       case .end: return .over
       case .grant(let end): until = end
       }
-      let told = try await ProvisionalAccess(postgres).grant(job, piece, until: until, publisher: publisher, now: now)
-      guard let told else { return .over }
-      context.log.info(
+      guard let told = try await grant(job, piece, until, publisher) else { return .over }
+      log.info(
         "access while Apple is away",
         [
           "publisherId": .int(job.publisherId.number), "synchronizationId": .string(job.synchronizationId.text),
           "transactionId": .string(job.transactionId.text),
         ])
       looks.noteGrant()
-      outlet.publish(told)
+      publish(told)
       return .granted
     } catch {
-      context.log.warning("no access while Apple is away", ["cause": .failure(error)])
+      log.warning("no access while Apple is away", ["cause": .failure(error)])
       return .again
     }
+  }
+}
+
+extension Provision {
+  /// That of a gateway.
+  init(_ parts: GatewayParts) {
+    let (context, open, access) = (parts.context, parts.open, ProvisionalAccess(parts.ledger.postgres))
+    self.init(
+      now: context.now, progress: { try await open.progress($0, $1) },
+      grant: { try await access.grant($0, $1, until: $2, publisher: $3, now: context.now()) },
+      publish: { [outlet = parts.outlet] in outlet.publish($0) }, looks: parts.looks, log: context.log)
   }
 }

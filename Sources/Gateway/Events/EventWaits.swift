@@ -1,13 +1,14 @@
 import Domain
 import EventLoop
 import Ledger
+import Service
 
 /// The requests that wait for events of their publishers.
 ///
 /// A waiting request costs an object, a timer and its suspended task: no thread, and no connection to PostgreSQL. One
 /// look asks the ledger for all of them together, twice a second while anybody waits.
 @LoopActor
-final class EventWaits {
+final class EventWaits: RoleService {
   /// Asks which readers have something to read; returns their places in the list.
   typealias Look = @LoopActor ([EventFeed.Reader]) async throws -> [Int]
 
@@ -28,7 +29,7 @@ final class EventWaits {
   private var requests: PublisherLimit
   private var waits: [Int: Wait] = [:]
   private var lastNumber = 0
-  private var isLooking = false
+  private let looking = RunningTasks()
   private var isStopped = false
 
   /// How many requests wait now.
@@ -57,19 +58,23 @@ final class EventWaits {
       let reader = EventFeed.Reader(publisherId: publisher, position: position)
       waits[number] = Wait(reader: reader, waiter: waiter, timer: timer)
       timer.start(after: limit)
-      guard !isLooking else { return }
-      isLooking = true
-      Task.immediate { @LoopActor in
-        await lookWhileAnybodyWaits()
-        isLooking = false
-      }
+      if looking.count == 0 { looking.start { [self] in await lookWhileAnybodyWaits() } }
     }
   }
 
-  /// Ends all waits. From now on nobody waits.
-  func stop() {
+  /// Does nothing: requests begin to wait.
+  func start() {}
+
+  /// Ends all waits, because nothing may happen within the grace period. From now on nobody waits.
+  func close() {
     isStopped = true
     for number in waits.keys { wake(number, false) }
+  }
+
+  /// Ends the looks, and waits for none: nobody needs its answer.
+  func stop(within grace: Duration) async {
+    close()
+    looking.cancel()
   }
 
   private func lookWhileAnybodyWaits() async {
@@ -81,7 +86,7 @@ final class EventWaits {
         for place in try await look(asked.map(\.value.reader))
         where asked.indices.contains(place) { wake(asked[place].key, true) }
       } catch is CancellationError {
-        return stop()
+        return close()
       } catch {
         // The ledger is away. Whoever waits for longer than that finds out when its time is over.
       }

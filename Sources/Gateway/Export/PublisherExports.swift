@@ -12,7 +12,7 @@ import Service
 /// Each has a connection to PostgreSQL of its own, because its transaction is open until the client has read the end.
 /// It reads a page when the client has read the one before. So it holds one page, and a slow client slows it down.
 @LoopActor
-final class PublisherExports {
+final class PublisherExports: RoleService {
   /// The most exports at a time, one of each publisher.
   nonisolated static let most = 2
   /// The longest that an export may hold its moment: PostgreSQL cleans up nothing that has changed since.
@@ -21,7 +21,7 @@ final class PublisherExports {
   private let context: RoleContext
   private var places = PublisherLimit(most: PublisherExports.most)
   private var runs: [ObjectIdentifier: ExportRun] = [:]
-  private var isStopped = false
+  private let running = RunningTasks()
 
   /// How many exports run now.
   var count: Int { places.count }
@@ -29,7 +29,7 @@ final class PublisherExports {
   init(_ context: RoleContext) { self.context = context }
 
   /// Takes a place for an export, which ``run(_:after:onEnd:)`` gives back; `false` when there is none.
-  func begin(of publisher: PublisherId) -> Bool { !isStopped && places.begin(of: publisher) }
+  func begin(of publisher: PublisherId) -> Bool { !running.isClosed && places.begin(of: publisher) }
 
   /// Starts an export that has a place, and returns its lines as soon as the first one is there.
   ///
@@ -51,7 +51,7 @@ final class PublisherExports {
     runs[ObjectIdentifier(run)] = run
     // The answer goes out before the export ends, so the export has a task of its own. It ends in any case: with the
     // last line, with a client that does not read, after its longest time, or with the gateway.
-    Task { @LoopActor in
+    running.start { [self] in
       await run.write(publisher, after: soFar, atMost: Self.longest)
       runs[ObjectIdentifier(run)] = nil
       // A client that sees the end may ask again at once.
@@ -65,10 +65,18 @@ final class PublisherExports {
     return run.stream
   }
 
-  /// Breaks all exports off. From now on none begins.
-  func stop() async {
-    isStopped = true
+  /// Does nothing: requests begin exports.
+  func start() {}
+
+  /// Breaks all exports off, because few would end within the grace period. From now on none begins.
+  func close() async {
+    running.close()
     for run in runs.values { await run.stop() }
+  }
+
+  func stop(within grace: Duration) async {
+    await close()
+    await running.finish(within: grace)
   }
 
   private func tell(_ publisher: Publisher, _ ending: ExportRun.Ending, _ error: (any Error)?) {

@@ -16,13 +16,11 @@ import Service
 final class GatewayAPI {
   private let parts: GatewayParts
   private let healthEndpoints: HealthEndpoints
-  private let looks: ProvisionLooks
   private let refusals = RefusalAllowance()
   private let limit: RequestLimit
 
   init(_ parts: GatewayParts, _ healthEndpoints: HealthEndpoints) {
     (self.parts, self.healthEndpoints) = (parts, healthEndpoints)
-    looks = ProvisionLooks(parts.metrics.provisions)
     limit = RequestLimit(
       parts.context, RequestRates(parts.redis.client, prefix: parts.context.settings.redis.prefix), parts.metrics)
   }
@@ -178,8 +176,7 @@ final class GatewayAPI {
       DoorRegistration(
         context: context, registration: registration, waits: parts.waits,
         replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(postgres),
-        provision: Provision(
-          context: context, open: parts.open, postgres: postgres, outlet: parts.outlet, looks: looks)),
+        provision: Provision(parts)),
       postgres, parts.holdings, parts.outlet, refusals, limit)
   }
 }

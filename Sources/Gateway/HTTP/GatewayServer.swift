@@ -53,14 +53,10 @@ final class GatewayServer: RoleService {
   /// Does nothing: the server takes no more connections when it is its turn to stop, which comes first.
   func close() {}
 
-  /// Takes no more connections, and lets the running requests finish.
-  ///
-  /// Those that wait for events answer at once: nothing may happen within the grace period. Exports break off, because
-  /// few would end in it.
+  /// Takes no more connections, and lets the running requests finish. Those that would not end in time were closed
+  /// before: what waits for events, and exports.
   func stop(within grace: Duration) async {
     guard phase.stop() else { return }
-    parts.eventWaits.stop()
-    await parts.exports.stop()
     await server?.close(grace: grace)
   }
 }

@@ -2,16 +2,26 @@ import Domain
 import EventLoop
 import HTTPServer
 import Ledger
+import Service
 
 /// The reports of imports that are read at a gateway. Each holds one piece in memory, until its client has read it.
 @LoopActor
-final class ImportReports {
+final class ImportReports: RoleService {
   /// The most reports at a time, three quarters of them of one publisher.
   private static let most = 8
 
   private var places = PublisherLimit(most: ImportReports.most)
+  private let running = RunningTasks()
 
   init() {}
+
+  /// Does nothing: requests begin reports.
+  func start() {}
+
+  /// Does nothing: a client may read its report to the end within the grace period.
+  func close() {}
+
+  func stop(within grace: Duration) async { await running.finish(within: grace) }
 
   /// Takes a place for a report, which ``stream(of:next:onFailure:)`` gives back; `false` when there is none.
   func begin(of publisher: PublisherId) -> Bool { places.begin(of: publisher) }
@@ -32,7 +42,7 @@ final class ImportReports {
     let stream = AnswerStream()
     // The answer goes out before the report ends. It ends in any case: with the last piece, or with a client that does
     // not read.
-    Task { @LoopActor in
+    running.start { [self] in
       do {
         var (place, piece) = (Int64(0), first)
         while let bytes = piece {

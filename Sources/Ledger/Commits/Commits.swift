@@ -41,7 +41,7 @@ public final class Commits {
     public var audience: @LoopActor () -> EventAudience
     /// The commit calls this with each failure, before it tries again or gives up.
     public var onFailure: @LoopActor (any Error) -> Void
-    /// The commit calls this with the number of its finalizations.
+    /// The commit calls this with the number of results, of news and of waits that it has written.
     public var onCommit: @LoopActor (Int) -> Void
     /// The commit calls this for each finalization that begins, with the seconds that it waited.
     public var onBegin: @LoopActor (Double, CommitKind) -> Void

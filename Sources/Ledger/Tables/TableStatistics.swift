@@ -34,7 +34,8 @@ public struct TableStatistics {
     return tables
   }
 
-  /// Runs a statement on a connection of its own: it may wait for a lock, and nothing should wait behind it.
+  /// Runs a statement in a transaction, so that its connection is nobody else's: it may wait for a lock, and nothing
+  /// should wait behind it.
   ///
   /// It commits in the same trip. A rollback of `ANALYZE` would keep the numbers of rows, and lose all else.
   private func alone(_ query: PostgresQuery) async throws -> PostgresRows {

@@ -158,10 +158,9 @@ final class EndpointRun {
     }
   }
 
-  /// Gives the slot back. Nobody waits for that: a slot that stays ends with its lease.
   private func release() {
     let (pacing, delivery, id) = (dependencies.pacing, delivery, endpoint.id)
-    Task.immediate { @LoopActor in try? await pacing.release(delivery, at: id) }
+    dependencies.underWay.giveBack { try await pacing.release(delivery, at: id) }
   }
 
   private func attempt(_ pass: EndpointLanes.Pass, hasSlot: Bool) async -> Bool {

@@ -23,6 +23,8 @@ final class AttemptsUnderWay: RoleService {
   private var attempts: [Int: Attempt] = [:]
   private var next = 0
   private lazy var renewals = Chore(every: Self.interval, after: Self.interval, .last) { [weak self] in self?.renew() }
+  /// What is sent to Redis. The runs do not wait for it, and a trip that hangs keeps no later one away.
+  private let sending = RunningTasks()
 
   /// - Parameters:
   ///   - clock: a time that never goes back; `nil` is the machine's.
@@ -42,7 +44,7 @@ final class AttemptsUnderWay: RoleService {
   func close() {}
 
   /// Stops renewing the slots.
-  func stop(within grace: Duration) async { await renewals.stop(within: grace) }
+  func stop(within grace: Duration) async { await sending.finish(within: grace, after: renewals) }
 
   /// Notes an attempt that begins.
   ///
@@ -56,13 +58,18 @@ final class AttemptsUnderWay: RoleService {
   /// Notes the end of an attempt.
   func remove(_ number: Int) { attempts[number] = nil }
 
+  /// Gives a slot back. The run does not wait for it: a slot that stays ends with its lease.
+  func giveBack(_ release: @escaping @LoopActor () async throws -> Void) {
+    sending.startNow { try? await release() }
+  }
+
   /// Renews the slots of the attempts that have lasted for an interval. Most end before.
   func renew() {
     let now = clock()
     let long = attempts.values.filter { now - $0.start > Self.interval }
     guard !long.isEmpty else { return }
-    // Nobody waits for this. The next renewal repeats one that failed. A slot that was lost meanwhile does no harm:
-    // at most one attempt more is under way.
-    Task.immediate { @LoopActor [renewSlots] in try? await renewSlots(long.map(\.slot)) }
+    // The next renewal repeats one that failed. A slot that was lost meanwhile does no harm: at most one attempt more
+    // is under way.
+    sending.startNow { [renewSlots] in try? await renewSlots(long.map(\.slot)) }
   }
 }

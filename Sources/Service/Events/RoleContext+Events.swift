@@ -2,10 +2,8 @@ public import AMQP
 import Configuration
 public import Domain
 import EventLoop
-import Ledger
 import Messaging
 import Observability
-public import Postgres
 
 extension RoleContext {
   /// Makes the one way out for the role's events.
@@ -15,17 +13,16 @@ extension RoleContext {
   /// - Parameters:
   ///   - publisher: the connection to the fleet's own queue.
   ///   - onConfirm: called when the own queue has an event.
-  ///   - settle: takes an event out of the outbox, by its id. Without it, each event leaves the outbox by a statement
-  ///     of its own.
+  ///   - settle: takes an event out of the outbox, by its id.
   public func makeOutlet(
-    _ publisher: AMQPPublisher, _ subscribers: EventSubscribers, _ postgres: PostgresClient,
-    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: (@LoopActor (EventId) -> Void)? = nil
+    _ publisher: AMQPPublisher, _ subscribers: EventSubscribers,
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (EventId) -> Void
   ) -> EventOutlet {
     precondition(!hasOutlet, "the \(role) has a way out for events already")
     hasOutlet = true
     let outlet = EventOutlet(
       publisher, queue: { [queues = deliveryQueues] in queues.next(of: $0.publisherId) },
-      EventOutlet.Subscribers(subscribers), log, tracer, onConfirm: onConfirm, settle: settle ?? settling(postgres),
+      EventOutlet.Subscribers(subscribers), log, tracer, onConfirm: onConfirm, settle: settle,
       onReduced: EventOutlet.reducedEvents(metrics, doors.topics),
       telling: { [weak self] in self?.telling(of: $0.publisherId, since: $0.time) ?? .told }, onKept: countKept())
     publisher.follow { [weak outlet] in outlet?.lost.note($0) }
@@ -44,18 +41,5 @@ extension RoleContext {
     let counter = metrics.counter(
       "countersign_shadow_events_total", "Events that were not sent, because their publisher is in shadow mode.")
     return { _ in counter.count() }
-  }
-
-  /// What takes events out of the outbox in a role that makes no commits.
-  private func settling(_ postgres: PostgresClient) -> @LoopActor (EventId) -> Void {
-    { [log] id in
-      Task.immediate { @LoopActor in
-        do {
-          _ = try await postgres.run(Event.confirmed([id]))
-        } catch {
-          log.warning("an event stays in the outbox", ["eventId": .string(id.text), "cause": .failure(error)])
-        }
-      }
-    }
   }
 }

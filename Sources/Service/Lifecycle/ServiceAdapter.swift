@@ -47,9 +47,4 @@ extension ServiceAdapter {
       readiness: name.map { [ReadinessCheck($0) { consumer.trouble }] } ?? [], start: { consumer.start() },
       close: { await consumer.cancel() }, stop: { _ in await consumer.stop() })
   }
-
-  /// The connections to the subscribers.
-  public convenience init(_ subscribers: EventSubscribers) {
-    self.init(start: { subscribers.start() }, stop: { _ in await subscribers.stop() })
-  }
 }

@@ -11,43 +11,41 @@ public import Postgres
 /// For example, a search service's queue is full. Each event goes into the fleet's own queue and to all other
 /// subscribers as always. The ledger notes that the search service misses it. A worker tries it again later.
 @LoopActor
-public final class EventSubscribers {
+public final class EventSubscribers: RoleService {
   /// One for each subscriber.
   public let outlets: [SubscriberOutlet]
   private let context: RoleContext
-  private let owed: OwedEvents
-  private var debts: [Debt] = []
-  private var isWriting = false
-  private lazy var writeLater = EndOfTurn { [weak self] in self?.writeDebts() }
-  /// What the ledger does not take must not fill the memory.
-  private static let mostDebts = 20_000
-  private static let mostWritten = 1000
-
-  /// What is missed of one event. One commit notes all of it, because it takes the event out of the outbox.
-  private struct Debt {
-    let missed: [OwedEvents.Missed]
-    /// Whether the outbox has the event if the ledger does not take this. An event that a connection has lost may have
-    /// left the outbox, or it may be there because the fleet's own queue does not have it yet.
-    let isInOutbox: Bool
-  }
+  private let debts: SubscriberDebts
+  private var phase = ServicePhase.new
 
   /// Creates the subscribers of the configuration. Nothing happens before ``start()``.
   public init(_ context: RoleContext, _ postgres: PostgresClient) {
     self.context = context
-    owed = OwedEvents(postgres)
+    let owed = OwedEvents(postgres)
+    debts = SubscriberDebts(context.log) { try await owed.owe($0, others: $1) }
     let names = [EventSubscriber.shared] + context.settings.events.subscribers
     let (topology, metrics) = (Topology(context.settings), SubscriberMetrics(context.metrics, names))
     outlets = names.map { SubscriberOutlet($0, context, topology, metrics) }
     for outlet in outlets {
-      outlet.onLoss = { [weak self, unowned outlet] in self?.tellAgain($0, to: outlet) }
+      outlet.losses.add { [weak self, unowned outlet] in self?.tellAgain($0, to: outlet) }
     }
   }
 
   /// Starts to connect.
-  public func start() { for outlet in outlets { outlet.start() } }
+  public func start() {
+    guard phase.start() else { return }
+    for outlet in outlets { outlet.start() }
+  }
 
-  /// Closes the connections.
-  public func stop() async { for outlet in outlets { await outlet.stop() } }
+  /// Does nothing: events go out until the last one is published.
+  public func close() { _ = phase.close() }
+
+  /// Closes the connections. The ledger notes what the subscribers have not confirmed.
+  public func stop(within grace: Duration) async {
+    guard phase.stop() else { return }
+    for outlet in outlets { await outlet.stop() }
+    await debts.stop(within: grace)
+  }
 
   /// Publishes an event to all subscribers. It is sent when this returns, so events keep their order.
   ///
@@ -93,10 +91,10 @@ public final class EventSubscribers {
       case .waits(let pause):
         let missed = OwedEvents.Missed(
           eventId: event.id, subscriber: outlet.name, cause: "its publisher may be in shadow mode", pause: pause)
-        add(Debt(missed: [missed], isInOutbox: false))
+        debts.add([missed], isInOutbox: false)
       case .told:
         send(event, to: outlet) { [self] in
-          if let missed = $0 { add(Debt(missed: [missed], isInOutbox: false)) }
+          if let missed = $0 { debts.add([missed], isInOutbox: false) }
         }
       }
     }
@@ -106,37 +104,5 @@ public final class EventSubscribers {
   /// still, and a sweep publishes it to everybody again.
   ///
   /// - Parameter missed: all that is missed of one event.
-  func owe(_ missed: [OwedEvents.Missed]) { add(Debt(missed: missed, isInOutbox: true)) }
-
-  private func add(_ debt: Debt) {
-    guard debts.count < Self.mostDebts else {
-      if !debt.isInOutbox {
-        context.log.error(
-          "a subscriber may miss an event: too many could not be noted",
-          ["subscriber": .string(debt.missed[0].subscriber), "eventId": .string(debt.missed[0].eventId.text)])
-      }
-      return
-    }
-    debts.append(debt)
-    writeLater.plan()
-  }
-
-  private func writeDebts() {
-    guard !isWriting, !debts.isEmpty else { return }
-    isWriting = true
-    let batch = Array(debts.prefix(Self.mostWritten))
-    debts.removeFirst(batch.count)
-    Task.immediate { @LoopActor in
-      do {
-        let (inOutbox, others) = (batch.filter(\.isInOutbox), batch.filter { !$0.isInOutbox })
-        try await owed.owe(inOutbox.flatMap(\.missed), others: others.flatMap(\.missed))
-      } catch {
-        context.log.ledgerFailure("events that subscribers missed could not be noted yet", error)
-        debts += batch.filter { !$0.isInOutbox }
-        try? await EventLoop.sleep(for: .seconds(1))
-      }
-      isWriting = false
-      writeDebts()
-    }
-  }
+  func owe(_ missed: [OwedEvents.Missed]) { debts.add(missed, isInOutbox: true) }
 }

@@ -46,8 +46,8 @@ public final class SubscriberOutlet {
     publisher.follow { [weak self] in self?.note($0) }
   }
 
-  /// Called when the connection is lost, with what the broker confirmed last and may have lost.
-  var onLoss: @LoopActor ([Event]) -> Void = { _ in }
+  /// Tells when the connection is lost what the broker confirmed last and may have lost.
+  let losses = Followers<[Event]>()
 
   func start() { publisher.start() }
   func stop() async { await publisher.stop() }
@@ -65,7 +65,7 @@ public final class SubscriberOutlet {
       // Each failed attempt to connect is a loss, too. Only the first one can have lost anything.
       guard wasConnected else { return }
       wasConnected = false
-      onLoss(recent.take())
+      losses.tell(recent.take())
     }
   }
 

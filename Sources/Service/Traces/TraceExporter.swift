@@ -14,9 +14,8 @@ public final class TraceExporter: RoleService {
   private let resource: [Span.Attribute]
   private let running = RunningTasks()
   private var client: HTTPClient?
-  private var timer: LoopTimer?
   private var phase = ServicePhase.new
-  private var isSending = false
+  private lazy var sends = Chore(every: Self.pause, after: Self.pause, .last) { [weak self] in await self?.send() }
   private var lastWarning: ContinuousClock.Instant?
 
   /// The time after which few spans go, too.
@@ -40,10 +39,8 @@ public final class TraceExporter: RoleService {
     configuration.allowsPlainHTTP = true
     configuration.maxConnectionsPerHost = 1
     client = HTTPClient(configuration)
-    let timer = LoopTimer { [weak self] in self?.send() }
-    timer.start(after: Self.pause, every: Self.pause)
-    self.timer = timer
-    context.tracer.onBatch = { [weak self] in self?.send() }
+    sends.start()
+    context.tracer.batches.add { [weak sends] in sends?.lookNow() }
   }
 
   public func close() {}
@@ -51,24 +48,20 @@ public final class TraceExporter: RoleService {
   /// Sends what is left, for two seconds at most.
   public func stop(within grace: Duration) async {
     guard phase.stop() else { return }
-    timer?.close()
-    timer = nil
-    context.tracer.onBatch = {}
-    send()
-    await running.finish(within: min(grace, .seconds(2)))
+    let deadline = Deadline(after: min(grace, .seconds(2)))
+    await sends.stop(within: deadline.left)
+    running.start { [self] in await send() }
+    await running.finish(within: deadline.left)
     client?.close()
   }
 
-  private func send() {
-    guard !isSending, let client, let url = context.settings.traces.url else { return }
-    let spans = context.tracer.takeBatch()
-    guard !spans.isEmpty else { return }
-    isSending = true
-    running.start { [self] in
+  private func send() async {
+    guard let client, let url = context.settings.traces.url else { return }
+    repeat {
+      let spans = context.tracer.takeBatch()
+      if spans.isEmpty { return }
       await post(spans, to: url, client)
-      isSending = false
-      if context.tracer.hasBatch { send() }
-    }
+    } while context.tracer.hasBatch && !Task.isCancelled
   }
 
   private func post(_ spans: [Span], to url: String, _ client: HTTPClient) async {

@@ -56,6 +56,7 @@ final class HistoryRuns: RoleService {
   private lazy var renewals = Chore(
     every: NotificationSources.lease / 3, after: NotificationSources.lease / 3, .last
   ) { [weak self] in self?.prolongAll() }
+  private let prolonging = RunningTasks()
 
   /// The most apps that one worker reads at once.
   private static let mostAtOnce = 16
@@ -89,14 +90,14 @@ final class HistoryRuns: RoleService {
     close()
     let deadline = Deadline(after: grace)
     await runs.finish(within: deadline.left, after: looks)
-    await renewals.stop(within: deadline.left)
+    await prolonging.finish(within: deadline.left, after: renewals)
   }
 
   /// Keeps the leases of the running readings, however long a page waits. If a statement fails, the next one follows
   /// in time.
-  private func prolongAll() {
+  func prolongAll() {
     for source in reading.values {
-      Task.immediate { @LoopActor in try? await dependencies.prolong(source) }
+      prolonging.startNow { [dependencies] in try? await dependencies.prolong(source) }
     }
   }
 

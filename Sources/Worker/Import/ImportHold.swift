@@ -1,6 +1,7 @@
 import Domain
 import EventLoop
 import Ledger
+import Service
 
 /// A run's lease of an import: it is prolonged every few seconds, and tells whether the run may go on.
 @LoopActor
@@ -14,8 +15,8 @@ final class ImportHold {
   private let keep: @LoopActor (UploadedImport.Progress) async throws -> ImportWork.Kept
   /// How far the run is.
   var progress: UploadedImport.Progress
-  /// Takes the publisher's lock, or keeps it: it is lost with its connection.
-  var keepLock: @LoopActor () async throws -> Bool = { true }
+  /// The publisher's lock, once the run has it. It is lost with its connection, so the hold takes it again and again.
+  var lock: ImportLock?
   /// Whether the role stops.
   var isClosing = false
   private let clock: @LoopActor () -> ContinuousClock.Instant
@@ -24,8 +25,7 @@ final class ImportHold {
   /// When the rows began, and how many had a result then.
   private var rowsBegan: (at: ContinuousClock.Instant, done: Int)?
   private(set) var isLost = false
-  private var isKeeping = false
-  private var timer: LoopTimer?
+  private lazy var keeping = Chore(every: Self.interval, after: Self.interval) { [weak self] in await self?.keepNow() }
 
   init(
     _ progress: UploadedImport.Progress, clock: @escaping @LoopActor () -> ContinuousClock.Instant = { .now },
@@ -34,19 +34,10 @@ final class ImportHold {
     (self.progress, self.clock, self.keep, keptAt) = (progress, clock, keep, clock())
   }
 
-  func start() {
-    let timer = LoopTimer { [weak self] in
-      guard let self, !isKeeping else { return }
-      Task { @LoopActor in await self.keepNow() }
-    }
-    timer.start(after: Self.interval, every: Self.interval)
-    self.timer = timer
-  }
+  func start() { keeping.start() }
 
-  func close() {
-    timer?.close()
-    timer = nil
-  }
+  /// Does not prolong the lease any more.
+  func stop() async { await keeping.stop(within: Self.interval) }
 
   /// Notes how many rows have a result. The pace counts from the first time on.
   func note(done: Int) {
@@ -59,11 +50,9 @@ final class ImportHold {
 
   /// Prolongs the lease. If the ledger does not answer, the lease goes on as long as it lasts.
   func keepNow() async {
-    isKeeping = true
-    defer { isKeeping = false }
     let now = clock()
     do {
-      guard try await keepLock() else { throw ImportWork.Lost() }
+      guard try await lock?.take() ?? true else { throw ImportWork.Lost() }
       kept = try await keep(progress)
       keptAt = now
     } catch is ImportWork.Lost {

@@ -95,7 +95,7 @@ final class UploadedImportRun: TakenImport {
     } catch {
       ending = await given(error)
     }
-    hold.close()
+    await hold.stop()
     let pause: Duration? =
       switch ending {
       case .yielded: .zero
@@ -169,7 +169,7 @@ final class UploadedImportRun: TakenImport {
       // It comes before the file: a run that must wait reads nothing.
       let lock = ImportLock(postgres, publisher: publisher.id)
       guard try await lock.take() else { return .busy }
-      hold.keepLock = { try await lock.take() }
+      hold.lock = lock
     }
     guard let file = try await file(preset) else { return .unfinished }
     let settings = dependencies.context.settings.appStore

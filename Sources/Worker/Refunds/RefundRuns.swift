@@ -110,7 +110,7 @@ final class RefundRuns: RoleService {
     }
   }
 
-  private func count() async {
+  func count() async {
     let context = dependencies.context
     do {
       metrics.note(try await dependencies.backlog(context.publishers.all.map(\.id), Self.mostCounted))

@@ -16,6 +16,7 @@ final class HeldLeases: RoleService {
   private lazy var renewals = Chore(
     every: settings.leaseDuration / 3, after: settings.leaseDuration / 3, .last
   ) { [weak self] in self?.renewAll() }
+  private let renewing = RunningTasks()
 
   /// While Redis runs a script, all other clients wait.
   private static let renewedAtOnce = 100
@@ -31,7 +32,7 @@ final class HeldLeases: RoleService {
   /// Does nothing: what runs needs its lease until its end.
   func close() {}
 
-  func stop(within grace: Duration) async { await renewals.stop(within: grace) }
+  func stop(within grace: Duration) async { await renewing.finish(within: grace, after: renewals) }
 
   /// Keeps the lease of a run from ending.
   func hold(_ run: JobRun) { holders[ObjectIdentifier(run)] = run }
@@ -48,7 +49,7 @@ final class HeldLeases: RoleService {
       let some = Array(held[start..<min(start + Self.renewedAtOnce, held.count)])
       // All batches at once. If a run lets go of its lease meanwhile, Redis refuses to renew it: the record says that
       // the lease has ended.
-      Task.immediate { @LoopActor in await renew(some) }
+      renewing.startNow { [self] in await renew(some) }
     }
   }
 

@@ -4,6 +4,7 @@ import Domain
 import EventLoop
 import Messaging
 import Observability
+import Service
 
 /// A job out of the line, in the form of a delivery. Its message is the copy that stays at the broker.
 @LoopActor
@@ -12,9 +13,11 @@ final class LineDelivery: JobDelivery {
   var hasCopy: Bool { true }
   private let awaited: AwaitedJob
   private let line: LineRuns.Dependencies
+  private let running: RunningTasks
 
-  init(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies) {
-    (self.awaited, self.line) = (awaited, line)
+  /// - Parameter running: has the tasks of all runs of jobs.
+  init(_ awaited: AwaitedJob, _ line: LineRuns.Dependencies, _ running: RunningTasks) {
+    (self.awaited, self.line, self.running) = (awaited, line, running)
     delivery = AMQPDelivery(of: Self.message(awaited, line))
   }
 
@@ -27,12 +30,17 @@ final class LineDelivery: JobDelivery {
   /// Does nothing: there is no message in hand.
   func acknowledge() {}
 
-  /// Gives the job to another worker at once. The copy would come back later.
-  func requeue() { Task.immediate { @LoopActor in await requeueLater() } }
+  /// Gives the job to another worker at once. The copy would come back later, so one try is enough: the worker may be
+  /// about to stop.
+  func requeue() {
+    running.startNow { [self] in await put(with: line.publishOnce) }
+  }
 
-  func requeueLater() async {
+  func requeueLater() async { await put(with: line.publish) }
+
+  private func put(with publish: @LoopActor (AMQPMessage) async throws -> Void) async {
     do {
-      try await line.publish(Self.message(awaited, line))
+      try await publish(Self.message(awaited, line))
     } catch {
       line.log.warning("a job waits for its copy", ["cause": .failure(error)])
     }

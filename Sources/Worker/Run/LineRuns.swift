@@ -22,6 +22,8 @@ final class LineRuns: RoleService {
     /// How many jobs of a lane are in the line.
     let count: @LoopActor (JobLane) async throws -> Int
     let publish: @LoopActor (AMQPMessage) async throws -> Void
+    /// Publishes a message without a second try.
+    let publishOnce: @LoopActor (AMQPMessage) async throws -> Void
     let topology: Topology
     let log: Log
     let metrics: LineMetrics
@@ -98,8 +100,8 @@ final class LineRuns: RoleService {
 
   private func begin(_ awaited: AwaitedJob, askedAt start: ContinuousClock.Instant) {
     dependencies.metrics.wait.observe(awaited.waited.inSeconds)
-    running.start { [dependencies] in
-      let delivery = LineDelivery(awaited, dependencies)
+    running.start { [dependencies, running] in
+      let delivery = LineDelivery(awaited, dependencies, running)
       await JobRun(awaited, askedAt: start, delivery, with: dependencies.jobs).run()
     }
   }
@@ -121,7 +123,9 @@ extension LineRuns.Dependencies {
       next: { [doors = parts.context.doors] in
         try await line.next($0, for: settings.worker.leaseDuration, doors: doors)
       }, count: { try await line.count($0) },
-      publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) }, topology: parts.topology,
+      publish: { [publisher = parts.publisher] in try await publisher.publishSurely($0) },
+      publishOnce: { [publisher = parts.publisher] in try await publisher.publish($0, timeout: .seconds(5)) },
+      topology: parts.topology,
       log: parts.context.log, metrics: LineMetrics(parts.context.metrics),
       isReady: { [redis = parts.redis, ledger = parts.ledger, publisher = parts.publisher] in
         redis.isReady && ledger.isReady && publisher.isReady

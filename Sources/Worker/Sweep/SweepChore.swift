@@ -23,9 +23,8 @@ extension Sweep {
     let filling = Filling()
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
-      // Between two looks at everything, only those lanes are looked at that the sweep fills.
-      let isWhole = filling.beginsWhole(every: settings.sweepInterval)
-      for lane in JobLane.allCases where isWhole || filling.pauses[lane] != nil {
+      let round = filling.lanes.begin(at: .now, every: settings.sweepInterval)
+      for lane in round.lanes {
         let sweep = Sweep(
           dueJobs: {
             try await open.dueJobs(lane, limit: Sweep.mostAtOnce, lookAgainAfter: after, overdueBy: $0, doors: doors)
@@ -35,12 +34,12 @@ extension Sweep {
             if jobs > 0 { jobsWait(lane) }
             return jobs
           }, publish: { try await publisher.publish($0) }, topology: topology, interval: after, lane: lane, log: log)
-        let found = await sweep.run(isFilling: filling.pauses[lane] != nil)
+        let found = await sweep.run(isFilling: filling.lanes.isFilling(lane))
         metrics.swept.add(Double(found.count))
         metrics.hurried.add(Double(found.hurried))
-        filling.pauses[lane] = found.pause
+        filling.lanes.note(found.pause, of: lane)
       }
-      if isWhole, ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
+      if round.isWhole, ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
       filling.goOn()
     }
     let redis = parts.redis
@@ -50,24 +49,15 @@ extension Sweep {
     return chore
   }
 
-  /// The lanes whose queues the sweep fills, look by look.
+  /// What a look leaves to the next one.
   @LoopActor
   private final class Filling {
     weak var chore: Chore?
-    /// How long each of them waits for its next look.
-    var pauses: [JobLane: Duration] = [:]
-    private var lastWhole: ContinuousClock.Instant?
-
-    /// Begins a look, and returns whether it is one at everything.
-    func beginsWhole(every interval: Duration) -> Bool {
-      if !pauses.isEmpty, let lastWhole, .now < lastWhole + interval { return false }
-      lastWhole = .now
-      return true
-    }
+    var lanes = SweepFilling()
 
     /// Lets the next look come in time. A look that ends must ask: a timer that fires during a look asks in vain.
     func goOn() {
-      guard let pause = pauses.values.min() else { return }
+      guard let pause = lanes.pause else { return }
       if pause > .zero { chore?.look(after: pause) } else { chore?.lookNow() }
     }
   }

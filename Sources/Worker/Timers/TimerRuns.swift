@@ -97,7 +97,7 @@ final class TimerRuns: RoleService {
     }
   }
 
-  private func lookAtBacklog() async {
+  func lookAtBacklog() async {
     do {
       let apps = TimerTaking.apps(of: dependencies.context.publishers.all)
       metrics.note(oldest: try await dependencies.oldestDue(apps))

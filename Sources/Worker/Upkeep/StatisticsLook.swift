@@ -30,7 +30,7 @@ struct StatisticsLook {
   /// The chore of this look. It also looks each time that its process has committed twice as much: a new ledger grows
   /// to many times its size between two looks.
   ///
-  /// - Parameter committed: tells how many finalizations a commit had.
+  /// - Parameter committed: tells how many results, pieces of news and waits a commit had.
   func chore(
     every interval: Duration, isReady: @escaping @LoopActor () -> Bool, committed: Followers<Int>
   ) -> Chore {

@@ -33,8 +33,8 @@ struct EventWaitsTests {
     let waits = waits()
     // The second look finds one, and the third one, which the first failure does not keep away, the other.
     ledger.answers = [.failure(Away()), .success([1]), .success([0, 7, -1])]
-    async let one = waits.wait(1, .start, atMost: .seconds(3600))
-    async let other = waits.wait(2, .start, atMost: .seconds(3600))
+    async let one = waits.wait(1, .start, atMost: .patience)
+    async let other = waits.wait(2, .start, atMost: .patience)
     let woken = await [one, other]
     #expect(woken == [true, true])
     #expect(ledger.answers.isEmpty)
@@ -47,28 +47,28 @@ struct EventWaitsTests {
   @Test func `nobody asks the ledger while nobody waits, and a later wait asks again`() async {
     let waits = waits()
     ledger.answers = [.success([0])]
-    #expect(await waits.wait(1, .start, atMost: .seconds(3600)))
+    #expect(await waits.wait(1, .start, atMost: .patience))
     let looks = ledger.asked.count
     // Meanwhile somebody waits elsewhere, for several looks of the same interval.
     let other = Ledger()
     other.answers = [.success([]), .success([]), .success([]), .success([]), .success([0])]
     let others = EventWaits(most: 1, every: .milliseconds(1)) { try other.look($0) }
-    #expect(await others.wait(2, .start, atMost: .seconds(3600)))
+    #expect(await others.wait(2, .start, atMost: .patience))
     #expect(other.asked.count == 5 && ledger.asked.count == looks)
     ledger.answers = [.success([0])]
-    #expect(await waits.wait(3, .start, atMost: .seconds(3600)))
+    #expect(await waits.wait(3, .start, atMost: .patience))
     #expect(ledger.asked.last == [3])
   }
 
   @Test func `a stop ends all waits, and nobody waits then`() async {
     let waits = waits()
-    async let one = waits.wait(1, .start, atMost: .seconds(3600))
-    async let other = waits.wait(2, .start, atMost: .seconds(3600))
+    async let one = waits.wait(1, .start, atMost: .patience)
+    async let other = waits.wait(2, .start, atMost: .patience)
     await Task.yield()
-    waits.stop()
+    waits.close()
     let woken = await [one, other]
     #expect(woken == [false, false])
-    #expect(await !waits.wait(1, .start, atMost: .seconds(3600)))
+    #expect(await !waits.wait(1, .start, atMost: .patience))
   }
 
   @Test func `most connections are for others`() {

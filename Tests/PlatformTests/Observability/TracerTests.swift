@@ -57,7 +57,7 @@ struct TracerTests {
     let tracer = Tracer(ratio: 1, metrics)
     let trace = try #require(TraceParent(Self.sampled))
     var told = 0
-    tracer.onBatch = { told += 1 }
+    tracer.batches.add { told += 1 }
     for _ in 0..<Tracer.most { tracer.record("a", .internally, trace, parentId: nil, since: .now) }
     #expect(told == 1 && tracer.hasBatch && counted(.dropped, 0))
     tracer.record("one too many", .internally, trace, parentId: nil, since: .now)

@@ -13,8 +13,8 @@ public final class Tracer {
   private let ratio: Double?
   private var waiting: [Span] = []
   private let fates: Counter
-  /// Called when as many spans wait as a batch takes.
-  public var onBatch: @LoopActor () -> Void = {}
+  /// Tells when as many spans wait as a batch takes.
+  public let batches = Followers<Void>()
 
   /// The most spans of a batch.
   public nonisolated static let batch = 512
@@ -75,7 +75,7 @@ public final class Tracer {
       Span(
         name, kind, trace, parentId: parentId, link: link, start: end - Int64(spent), end: end, attributes,
         failure: failure))
-    if waiting.count == Self.batch { onBatch() }
+    if waiting.count == Self.batch { batches.tell(()) }
   }
 
   /// Records a span within another one that ends now.
