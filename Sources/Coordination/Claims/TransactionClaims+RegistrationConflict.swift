@@ -31,7 +31,6 @@ extension TransactionClaims {
           "openKey": keys.open(job.lane), "sharedKey": keys.shared(job.publisherId, job.transactionId),
           "customerKey": keys.customer(job.publisherId, job.customerId), "limitsKey": keys.limits,
           "customerOpenKey": keys.open(job.publisherId, job.customerId),
-          "publisherRateKey": keys.rate(job.publisherId),
           "customerRateKey": keys.rate(job.publisherId, job.customerId),
         ],
         arguments: [
@@ -71,7 +70,7 @@ extension RedisScript {
     "claim", functions: [.clock, .newer, .pace, .rates, .exceededCount, .openCounts],
     keys: [
       "claimKey", "synchronizationKey", "openKey", "sharedKey", "customerKey", "limitsKey", "customerOpenKey",
-      "publisherRateKey", "customerRateKey",
+      "customerRateKey",
     ],
     arguments: [
       "prefix", "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job",
@@ -101,18 +100,20 @@ extension RedisScript {
     local holder = redis.call('GET', claimKey)
     refusal = newerText(claimKey, holder)
     if refusal then return refusal end
-    local wait, used = exceededRate(publisherRateKey, rate, part * 1000000, micros)
+    local openField, rateField = 'open:' .. publisher, 'rate:' .. publisher
+    local counts = redis.call('HMGET', limitsKey, openField, rateField)
+    local wait, used = exceededRate(counts[2], rate, part * 1000000, micros)
     if wait > 0 then return {'limit', '\(Limit.publisherRate.rawValue)', wait} end
     local usedByCustomer
     if tonumber(customerRate) > 0 then
-      wait, usedByCustomer = exceededRate(customerRateKey, customerRate, 10000000, micros)
+      wait, usedByCustomer = exceededRate(redis.call('GET', customerRateKey), customerRate, 10000000, micros)
       if wait > 0 then return {'limit', '\(Limit.customerRate.rawValue)', wait} end
     end
     -- Bulk may hold a transaction for hours. Somebody who waits for it takes the claim over: the job in bulk needs
     -- none, and the lease still lets one run at a time.
     if holder and takesOver == '1' and string.sub(holder, 1, 1) == '\(Claim.bulk)' then holder = false end
     if holder and isShared == '0' then return {'held', holder} end
-    local limit = exceededCount(limitsKey, countsForCustomer == '1' and customerOpenKey, prefix, publisher,
+    local limit, open = exceededCount(counts[1], countsForCustomer == '1' and customerOpenKey, prefix,
       math.max(1, math.floor(part * mostOfCustomer)), part * mostOfPublisher)
     if limit then return {'limit', limit, 2000} end
     if not holder then
@@ -120,9 +121,9 @@ extension RedisScript {
     elseif not redis.call('SET', sharedKey, 1, 'NX', 'PX', 1000) then
       return {'held', holder}
     end
-    noteRate(publisherRateKey, used, micros)
+    redis.call('HSET', limitsKey, openField, open + 1, rateField, used)
     if usedByCustomer then noteRate(customerRateKey, usedByCustomer, micros) end
-    noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
+    noteOpenOfCustomer(customerOpenKey, countsForCustomer, member)
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
       'job', job, 'traceparent', traceparent, 'kind', kind)
     redis.call('ZADD', openKey, millis + sweepAfter, member)

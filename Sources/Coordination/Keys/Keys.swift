@@ -28,14 +28,12 @@ public struct Keys: Sendable {
   }
   /// Sorted set: the members of a lane's open synchronizations, by the time at which the sweep looks at them.
   public func open(_ lane: JobLane) -> String { lane == .usual ? "\(prefix)open" : "\(prefix)open:bulk" }
-  /// Hash: for each publisher how many of its synchronizations are open.
+  /// Hash: for each publisher how many of its synchronizations are open, and how far its rate is used up.
   public var limits: String { "\(prefix)limits" }
   /// Set: the open synchronizations of a customer, by their names in ``open(_:)-(JobLane)``.
   public func open(_ publisher: PublisherId, _ customer: CustomerId) -> String {
     "\(prefix)open:\(publisher):\(customer)"
   }
-  /// String with expiry: how far a publisher's rate is used up, in microseconds since 1970.
-  public func rate(_ publisher: PublisherId) -> String { "\(prefix)rate:\(publisher)" }
   /// String with expiry: how far a customer's rate is used up, in microseconds since 1970.
   public func rate(_ publisher: PublisherId, _ customer: CustomerId) -> String {
     "\(prefix)rate:\(publisher):\(customer)"

@@ -3,23 +3,25 @@ import Redis
 
 /// The counts behind the limits of publishers and customers.
 ///
-/// - `limits`, a hash: for each publisher `open:PUBLISHER`, how many of its synchronizations are not finalized.
+/// - `limits`, a hash: for each publisher `open:PUBLISHER`, how many of its synchronizations are not finalized, and
+///   `rate:PUBLISHER`, until when its rate is used up, in microseconds. Both are one trip within the script, because
+///   each registration needs both.
 /// - `open:PUBLISHER:CUSTOMER`, a set: the synchronizations of a customer that are not finalized.
-/// - `rate:PUBLISHER` and `rate:PUBLISHER:CUSTOMER`, strings: until when each rate is used up, in microseconds.
+/// - `rate:PUBLISHER:CUSTOMER`, a string: until when the customer's rate is used up, in microseconds.
 extension LuaFunction {
   /// Lua: `noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)` counts a synchronization that
-  /// begins.
+  /// begins; `noteOpenOfCustomer(customerOpenKey, countsForCustomer, member)` counts it for its customer only.
   ///
   /// `noteClosed(limitsKey, customerOpenKey, publisher, member)` counts one that has ended;
   /// `countClosed(limitsKey, publisher, count)` counts several of a publisher, without their customers.
   static let openCounts = LuaFunction(
     """
+    local function noteOpenOfCustomer(customerOpenKey, countsForCustomer, member)
+      if countsForCustomer == '1' then redis.call('SADD', customerOpenKey, member) end
+    end
     local function noteOpen(limitsKey, customerOpenKey, publisher, countsForCustomer, member)
       redis.call('HINCRBY', limitsKey, 'open:' .. publisher, 1)
-      if countsForCustomer ~= '1' then return end
-      redis.call('SADD', customerOpenKey, member)
-      -- No job is open for longer. A process of an earlier version takes nothing out.
-      redis.call('EXPIRE', customerOpenKey, 31 * 86400)
+      noteOpenOfCustomer(customerOpenKey, countsForCustomer, member)
     end
     local function countClosed(limitsKey, publisher, count)
       if redis.call('HINCRBY', limitsKey, 'open:' .. publisher, -count) <= 0 then
@@ -32,30 +34,31 @@ extension LuaFunction {
     end
     """)
 
-  /// Lua: `exceededRate(key, rate, room, now)` returns how many milliseconds one more registration must wait for a
-  /// rate, and the use of the rate with it.
+  /// Lua: `exceededRate(used, rate, room, now)` returns how many milliseconds one more registration must wait for a
+  /// rate, and the use of the rate with it, as a text.
   ///
-  /// `noteRate(key, used, now)` keeps that use. All other times are in microseconds. The functions need ``pace``.
+  /// `noteRate(key, used, now)` keeps that use in a key of its own. All other times are in microseconds. The functions
+  /// need ``pace``.
   static let rates = LuaFunction(
     """
-    local function exceededRate(key, rate, room, now)
-      local used, wait = pace(redis.call('GET', key), now, 1000000 / rate, room, 1)
-      return math.ceil(wait / 1000), used
+    local function exceededRate(used, rate, room, now)
+      local after, wait = pace(used, now, 1000000 / rate, room, 1)
+      return math.ceil(wait / 1000), string.format('%.0f', after)
     end
     local function noteRate(key, used, now)
-      redis.call('SET', key, string.format('%.0f', used), 'PX', math.max(1, math.ceil((used - now) / 1000)))
+      redis.call('SET', key, used, 'PX', math.max(1, math.ceil((used - now) / 1000)))
     end
     """)
 
-  /// Lua: `exceededCount(limitsKey, customerOpenKey, prefix, publisher, mostOfCustomer, mostOfPublisher)`
-  /// returns the name of the limit that one more open synchronization exceeds, or nothing. Without a customer's key it
-  /// asks for the publisher's only.
+  /// Lua: `exceededCount(open, customerOpenKey, prefix, mostOfCustomer, mostOfPublisher)` returns the name of the limit
+  /// that one more open synchronization exceeds. If there is none, it returns `false` and how many the publisher has,
+  /// `open` in the hash. Without a customer's key it asks for the publisher's only.
   ///
   /// A process of an earlier version ends synchronizations without counting them. So whoever meets a limit looks
   /// whether some of a customer's are still open, and that no publisher has more than all publishers together.
   static let exceededCount = LuaFunction(
     """
-    local function exceededCount(limitsKey, customerOpenKey, prefix, publisher, mostOfCustomer, mostOfPublisher)
+    local function exceededCount(open, customerOpenKey, prefix, mostOfCustomer, mostOfPublisher)
       if customerOpenKey and redis.call('SCARD', customerOpenKey) >= tonumber(mostOfCustomer) then
         for _, member in ipairs(redis.call('SRANDMEMBER', customerOpenKey, 10)) do
           local status = redis.call('HGET', prefix .. 'sync:' .. member, 'status')
@@ -65,16 +68,13 @@ extension LuaFunction {
           return '\(Limit.customerOpen.rawValue)'
         end
       end
-      local field = 'open:' .. publisher
-      local open = tonumber(redis.call('HGET', limitsKey, field) or 0)
+      open = tonumber(open or 0)
       if open >= tonumber(mostOfPublisher) then
         local all = redis.call('ZCARD', prefix .. 'open') + redis.call('ZCARD', prefix .. 'open:bulk')
-        if all < open then
-          redis.call('HSET', limitsKey, field, all)
-          open = all
-        end
+        open = math.min(open, all)
         if open >= tonumber(mostOfPublisher) then return '\(Limit.publisherOpen.rawValue)' end
       end
+      return false, open
     end
     """)
 }

@@ -37,7 +37,7 @@ extension RedisScript {
     "take request", functions: [.clock, .pace, .rates], keys: ["rateKey"], arguments: ["rate"],
     """
     local _, now = clock()
-    local wait, used = exceededRate(rateKey, rate, 1000000, now)
+    local wait, used = exceededRate(redis.call('GET', rateKey), rate, 1000000, now)
     if wait <= 0 then noteRate(rateKey, used, now) end
     return wait
     """)

@@ -50,9 +50,11 @@ struct CoordinationOnRedis {
     try await redis.send(["KEYS", prefix + "*"]).array?.compactMap(\.string) ?? []
   }
 
-  /// The keys that stay: a rate is forgotten after a moment.
+  /// The keys that stay: a customer's rate is forgotten after a moment, and a publisher's is a field.
   func lastingKeys() async throws -> [String] {
-    try await keys().filter { !$0.hasPrefix(prefix + "rate:") }
+    let counts = try await redis.send(["HKEYS", prefix + "limits"]).array?.compactMap(\.string) ?? []
+    let hasCounts = counts.contains { !$0.hasPrefix("rate:") }
+    return try await keys().filter { !$0.hasPrefix(prefix + "rate:") && (hasCounts || $0 != prefix + "limits") }
   }
 
   nonisolated static func job(
