@@ -69,44 +69,48 @@ struct ArchitectureTests {
   }
 
   /// A role's tasks are in `RunningTasks`, so that its stop ends them, and what it does again and again is a `Chore`.
-  /// Each file of this list awaits the tasks that it begins, or somebody waits for each of their answers.
+  /// Each file of this list awaits the tasks that it begins, or somebody waits for each of their answers. The numbers
+  /// say in how many places.
   @Test func eachTaskHasSomebodyWhoWaitsForIt() throws {
     let allowed = [
-      "Console/API/ConsoleAPI+Traffic.swift",
-      "Console/OpenID/OpenIDProvider.swift",
-      "Doors/Iaptic/IapticReader.swift",
-      "Gateway/Doors/DoorRegistration.swift",
-      "Gateway/Intake/NotificationIntake.swift",
-      "Gateway/Webhooks/WebhookAPI+Replay.swift",
-      "Ledger/Commits/Commits.swift",
-      "Ledger/Notifications/NotificationStore.swift",
-      "Ledger/Webhooks/DeliveryRecorder.swift",
-      "Messaging/Dead/DeadQueueChange.swift",
-      "Messaging/Topology+DeadQueues.swift",
-      "Notifier/Delivery/DeliveryRun+Dependencies.swift",
-      "Notifier/Delivery/DeliveryRun.swift",
-      "Notifier/Endpoints/EndpointDirectory.swift",
-      "Service/Lifecycle/Chore.swift",
-      "Service/Lifecycle/SchemaWait.swift",
-      "Service/Lifecycle/ServiceGroup.swift",
-      "Service/Lifecycle/SystemdNotifier.swift",
-      "Service/RunningTasks.swift",
-      "Worker/Import/ImportFeed.swift",
-      "Worker/Import/ImportRun.swift",
-      "Worker/Subscribers/OwedEventRuns.swift",
-      "Worker/Sweep/Sweep.swift",
+      "Console/API/ConsoleAPI+Traffic.swift": 1,
+      "Console/OpenID/OpenIDProvider.swift": 2,
+      "Countersign/Commands/Shadow/ShadowCommand.swift": 1,
+      "Doors/Iaptic/IapticReader.swift": 1,
+      "Gateway/Doors/DoorRegistration.swift": 1,
+      "Gateway/Intake/NotificationIntake.swift": 2,
+      "Gateway/Webhooks/WebhookAPI+Replay.swift": 1,
+      "Ledger/Commits/Commits.swift": 1,
+      "Ledger/Notifications/NotificationStore.swift": 1,
+      "Ledger/Webhooks/DeliveryRecorder.swift": 2,
+      "Messaging/Dead/DeadQueueChange.swift": 1,
+      "Messaging/Topology+DeadQueues.swift": 1,
+      "Notifier/Delivery/DeliveryRun+Dependencies.swift": 1,
+      "Notifier/Delivery/DeliveryRun.swift": 1,
+      "Notifier/Endpoints/EndpointDirectory.swift": 1,
+      "Service/Lifecycle/Chore.swift": 2,
+      "Service/Lifecycle/SchemaWait.swift": 2,
+      "Service/Lifecycle/ServiceGroup.swift": 1,
+      "Service/Lifecycle/SystemdNotifier.swift": 1,
+      "Service/RunningTasks.swift": 2,
+      "Worker/Import/ImportFeed.swift": 1,
+      "Worker/Import/ImportRun.swift": 1,
+      "Worker/Subscribers/OwedEventRuns.swift": 1,
+      "Worker/Sweep/Sweep.swift": 1,
     ]
     let beginning = try Regex(
-      #"\bTask(\.immediate|\.detached)?(<[^\n{]*>)? ?[({]|\.start\(\s*after: [^)]*, every: "#)
+      #"\bTask(\.immediate|\.detached|\.init)?(<[^\n{]*>)?(\.immediate)? ?[({]|\.start\(\s*after: [^\n]*, every: "#)
     let sources = Repository.root + "/Sources/"
-    let found = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { file in
-      // The drivers of servers and the commands have no role.
+    var found: [String: Int] = [:]
+    for file in try FileManager.default.subpathsOfDirectory(atPath: sources) {
+      // The drivers of servers and the simulator are no role.
       guard file.hasSuffix(".swift"), !file.hasPrefix("Platform/"), !file.hasPrefix("Simulator/"),
-        !file.hasPrefix("Countersign/")
-      else { return false }
-      return try text("Sources/" + file).contains(beginning)
+        file != "Countersign/main.swift"
+      else { continue }
+      let count = try text("Sources/" + file).matches(of: beginning).count
+      if count > 0 { found[file] = count }
     }
-    #expect(found.sorted() == allowed)
+    #expect(found == allowed)
   }
 
   /// Whatever else takes an event to send it does not ask who is told. So each function that does is in the list, and

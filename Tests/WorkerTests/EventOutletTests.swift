@@ -3,9 +3,9 @@ import Domain
 import EventLoop
 import Ledger
 import Observability
-import Service
 import Testing
 
+@testable import Service
 @testable import Worker
 
 /// The events that a worker publishes after a commit.

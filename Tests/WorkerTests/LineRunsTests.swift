@@ -24,7 +24,7 @@ struct LineRunsTests {
     LineRuns(
       LineRuns.Dependencies(
         jobs: bench.dependencies, next: { [line] in try line.next($0) },
-        count: { _ in 0 },
+        count: { [line] in try line.count($0) },
         publish: { [bench] in try await bench.broker.publishSurely($0) },
         publishOnce: { [bench] in try await bench.broker.publishSurely($0) }, topology: Topology(prefix: "cs"),
         log: Log(level: .error),
@@ -41,6 +41,16 @@ struct LineRunsTests {
     let running = RunningTasks()
     await runs(running).take()
     await running.finish(within: .seconds(120))
+  }
+
+  @Test func `each lane's jobs are counted, and one that cannot be counted keeps its number`() async {
+    let runs = runs()
+    line.counts = [.usual: 4, .bulk: 9]
+    await runs.count()
+    line.counts = [.bulk: 8]
+    await runs.count()
+    #expect(bench.count("countersign_line_jobs", #"{lane="usual"}"#) == 4)
+    #expect(bench.count("countersign_line_jobs", #"{lane="bulk"}"#) == 8)
   }
 
   @Test func `a job out of the line runs with the lease that it came with, and no message`() async {
@@ -140,6 +150,13 @@ private final class LineByValue {
   var jobs: [AwaitedJob] = []
   var failure: RedisError?
   private(set) var asked: [LineAllowances] = []
+  /// A lane without a number cannot be counted.
+  var counts: [JobLane: Int] = [:]
+
+  func count(_ lane: JobLane) throws -> Int {
+    guard let count = counts[lane] else { throw LeasesByValue.unreachable }
+    return count
+  }
 
   func next(_ allowances: LineAllowances) throws -> AwaitedJobs {
     asked.append(allowances)

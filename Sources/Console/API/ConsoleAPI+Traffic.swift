@@ -121,15 +121,14 @@ extension ConsoleAPI {
         return SynchronizationProgress(status: status, cause: cause)
       }
     }
-    var found: [SynchronizationProgress] = []
-    for task in tasks {
-      do {
-        found.append(try await task.value)
-      } catch {
-        log("console could not read states of synchronizations", error)
-        return nil
-      }
+    // All of them end before the answer, also those behind a failure.
+    var results: [Result<SynchronizationProgress, any Error>] = []
+    for task in tasks { results.append(await task.result) }
+    do {
+      return try results.map { try $0.get() }
+    } catch {
+      log("console could not read states of synchronizations", error)
+      return nil
     }
-    return found
   }
 }

@@ -55,7 +55,10 @@ final class OpenIDProvider {
   }
 
   /// Ends what runs.
-  func close() { sender.close() }
+  func close() {
+    fetching?.cancel()
+    sender.close()
+  }
 
   /// Returns the description.
   func description() async throws(Failure) -> ProviderDescription {

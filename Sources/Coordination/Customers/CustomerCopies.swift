@@ -31,8 +31,12 @@ public final class CustomerCopies {
   }
 
   /// Notes that the customer is about to be erased. So no gateway notes as registered what it read before.
+  ///
+  /// The set of the customer's open synchronizations goes, too: its key has the customer's id. An end that finds no set
+  /// takes nothing out.
   public func noteErased(_ publisher: PublisherId, _ id: CustomerId) async throws {
     _ = try await redis.send(copy(publisher, id, Self.erased))
+    _ = try await redis.send(["DEL", keys.open(publisher, id)])
   }
 
   private func copy(_ publisher: PublisherId, _ id: CustomerId, _ value: String) -> [String] {

@@ -77,11 +77,10 @@ extension RedisScript {
       if (state[2] or '1') == '1' then
         endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
           ARGV[argument + 6], ARGV[argument + 7])
+        if state[1] ~= 'finalized' then redis.call('SREM', KEYS[key + 3], ARGV[argument + 2]) end
         if state[1] then
           if state[1] ~= 'finalized' then
-            local member = ARGV[argument + 2]
-            redis.call('SREM', KEYS[key + 3], member)
-            local publisher = string.match(member, '^%d+')
+            local publisher = string.match(ARGV[argument + 2], '^%d+')
             closed[publisher] = (closed[publisher] or 0) + 1
           end
           redis.call('HSET', synchronizationKey, 'status', 'finalized')

@@ -67,18 +67,23 @@ extension Command {
         log.error("could not start", ["cause": .failure(refusal)])
         exit(1)
       }
-      try await role.start()
-      await context.starting.end(within: .seconds(3))
-      watch.start()
+      let services = ServiceGroup([
+        // It stops last: without it, the signal would end the process.
+        ServiceAdapter(stop: { _ in reload.close() }),
+        ServiceAdapter(
+          start: {
+            try await role.start()
+            await context.starting.end(within: .seconds(3))
+          }, stop: { await role.stop(grace: $0) }), watch,
+      ])
+      try await services.start()
       log.info("started")
       systemd?.started()
       await signals.first()
       let grace = configuration.settings.shutdownGrace
       log.info("stopping", ["graceSeconds": .double(grace.inSeconds)])
       systemd?.stopping()
-      await watch.stop(within: grace)
-      await role.stop(grace: grace)
-      reload.close()
+      await services.stop(within: grace)
       log.info("stopped")
       return 0
     } catch {

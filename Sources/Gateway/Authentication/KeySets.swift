@@ -57,6 +57,7 @@ final class KeySets: RoleService {
     await looks.stop(within: grace)
     // So the ends of these fetches are ignored.
     addresses = [:]
+    running.close()
     running.cancel()
   }
 
@@ -109,7 +110,7 @@ final class KeySets: RoleService {
   }
 
   private func begin(_ id: PublisherId) {
-    guard let address = addresses[id] else { return }
+    guard let address = addresses[id], !running.isClosed else { return }
     running.start { [self] in end(id, address, await fetch(address)) }
   }
 

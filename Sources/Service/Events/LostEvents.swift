@@ -1,5 +1,5 @@
 public import AMQP
-public import Domain
+import Domain
 public import EventLoop
 import Messaging
 import Observability
@@ -31,7 +31,7 @@ public final class LostEvents: RoleService {
   }
 
   /// Publishes an event until the broker confirms it.
-  public func tellAgain(_ event: Event) async {
+  func tellAgain(_ event: Event) async {
     do {
       try await broker.publishSurely(EventMessage.message(event, queue: queue(event)))
       recent.add(event)

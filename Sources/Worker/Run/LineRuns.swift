@@ -106,7 +106,7 @@ final class LineRuns: RoleService {
     }
   }
 
-  private func count() async {
+  func count() async {
     for lane in JobLane.allCases {
       if let count = try? await dependencies.count(lane) { dependencies.metrics.jobs.set(Double(count), lane.rawValue) }
     }

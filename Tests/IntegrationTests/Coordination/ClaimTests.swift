@@ -186,6 +186,11 @@ struct ClaimTests {
       let left = try #require(try await test.redis.send(["PTTL", test.prefix + "customer:1:7"]).integer)
       #expect((1...3_600_000).contains(left))
       #expect(try await ask() == .claimed)
+      // The name of this key has the customer's id.
+      let open = Keys(prefix: test.prefix).open(1, "7")
+      #expect(try await test.keys().contains(open))
+      try await test.copies.noteErased(1, "7")
+      #expect(try await !test.keys().contains(open))
     }
   }
 

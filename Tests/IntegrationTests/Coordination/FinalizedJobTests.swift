@@ -84,6 +84,17 @@ struct FinalizedJobTests {
     }
   }
 
+  @Test func `an end leaves no trace of its customer, also if the record is gone`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
+      let taken = try await test.lease(job())
+      let open = Keys(prefix: test.prefix).open(1, "7")
+      #expect(try await test.keys().contains(open))
+      _ = try await test.redis.send(["DEL", Keys(prefix: test.prefix).synchronization(1, job().synchronizationId)])
+      try await test.leases.finalize(FinalizedJob(job: job(), fence: taken.fence))
+      #expect(try await !test.keys().contains(open))
+    }
+  }
+
   @Test func `the route stays for later runs, and an end without one keeps it`() async throws {
     try await CoordinationOnRedis.with { test async throws in
       for (id, route) in [("a", "app|Sandbox|info"), ("b", nil), ("c", "app|Production")] {

@@ -88,10 +88,11 @@ class Package(unittest.TestCase):
 
     def test_each_target_declares_what_it_imports_and_nothing_else(self):
         # SwiftPM's own check lets a target import what its dependencies depend on.
-        names = {target["name"] for target in described(ROOT)}
+        targets_of_all = described(ROOT, COUNTERSIGN_FUZZ="1")
+        names = {target["name"] for target in targets_of_all}
         statement = re.compile(
             r"^ *(?:@\w+ )*(?:public |package |internal |private |fileprivate )?import (?:\w+ )?(\w+)", re.MULTILINE)
-        for target in described(ROOT):
+        for target in targets_of_all:
             folder = ROOT / target["path"]
             files = [folder / name for name in target["sources"] if name.endswith(".swift")]
             imported = {name for file in files for name in statement.findall(file.read_text())} & names
