@@ -88,8 +88,8 @@ extension NotificationType {
     }
   }
 
-  /// The meaning of each type that Apple documents. A new type is a name above and a line here; the simulator's list of
-  /// names needs it, too.
+  /// The meaning of each type that Apple documents. A new type is a name above and a line here, and a name in the
+  /// simulator's `NotificationNames.swift`.
   static let meanings: [NotificationType: Meaning] = [
     .subscribed: Meaning([.initialBuy: .started, .resubscribe: .resumed]),
     .didChangeRenewalPref: Meaning([

@@ -2,6 +2,8 @@ import Domain
 import Postgres
 
 /// A row of `transactions`: the newest verified facts of a transaction.
+///
+/// `docs/internals/a-new-column.md` tells how to add a column.
 struct TransactionRow: ReadableRecord, FactsRecord {
   var publisherId: PublisherId = 0
   var facts = TransactionFacts.blank
