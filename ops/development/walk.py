@@ -13,7 +13,7 @@ from development.shell import Shell
 from fleet import ROOT, Failure, shown
 from fleet.check import Check
 from fleet.processes import Processes
-from fleet.run import END, invitation, put_customer
+from fleet.run import END, check_its_console, invitation, put_customer
 from fleet.system import System, free_ports
 
 FOLDERS = ("docs/start", "docs/how-to", "docs/compatibility")
@@ -73,6 +73,7 @@ def start(system):
         system.start_console()
         begun = told.getvalue() + invitation(system)
         Check(system).run()
+        check_its_console(system.configuration)
         put_customer(system.configuration)
 
     def as_typed(text):
