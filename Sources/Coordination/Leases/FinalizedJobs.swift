@@ -73,16 +73,19 @@ extension RedisScript {
     for number = 0, (#KEYS - firstKey + 1) / 5 - 1 do
       local key, argument = firstKey + 5 * number, firstArgument + 8 * number
       local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
+      local member = ARGV[argument + 2]
       local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion', 'copy')
       if (state[2] or '1') == '1' then
         endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
           ARGV[argument + 6], ARGV[argument + 7])
-        if state[1] ~= 'finalized' then redis.call('SREM', KEYS[key + 3], ARGV[argument + 2]) end
-        if state[1] then
-          if state[1] ~= 'finalized' then
-            local publisher = string.match(ARGV[argument + 2], '^%d+')
+        if state[1] ~= 'finalized' then
+          redis.call('SREM', KEYS[key + 3], member)
+          if state[1] then
+            local publisher = string.match(member, '^%d+')
             closed[publisher] = (closed[publisher] or 0) + 1
           end
+        end
+        if state[1] then
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
           redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause',
             'line', 'copy', 'attempt', 'joined', 'deliveries')
@@ -92,7 +95,7 @@ extension RedisScript {
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end
         local openKey = KEYS[key + 4]
         open[openKey] = open[openKey] or {}
-        table.insert(open[openKey], ARGV[argument + 2])
+        table.insert(open[openKey], member)
         count = count + 1
       end
     end

@@ -35,7 +35,7 @@ final class ProvisionLooks: RoleService {
   func begin(_ jobs: Int, of publisher: PublisherId, _ look: @escaping @LoopActor () async -> Void) {
     guard !running.isClosed else { return }
     guard limit.begin(jobs, of: publisher) else { return counter.count(GatewayMetrics.notLookedAt) }
-    beside { [self] in
+    running.start { [self] in
       await look()
       limit.end(jobs, of: publisher)
     }
