@@ -121,11 +121,8 @@ extension ConsoleAPI {
         return SynchronizationProgress(status: status, cause: cause)
       }
     }
-    // All of them end before the answer, also those behind a failure.
-    var results: [Result<SynchronizationProgress, any Error>] = []
-    for task in tasks { results.append(await task.result) }
     do {
-      return try results.map { try $0.get() }
+      return try await tasks.allValues()
     } catch {
       log("console could not read states of synchronizations", error)
       return nil

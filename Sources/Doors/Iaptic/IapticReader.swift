@@ -70,11 +70,7 @@ struct IapticReader {
         Task.immediate { @LoopActor in try await door.holdings(of: customer) }
       }
       var rows: [Row] = []
-      // All of them end before the answer, also those behind a failure.
-      var results: [Result<CustomerPurchases, any Error>] = []
-      for task in tasks { results.append(await task.result) }
-      for (customer, result) in zip(customers, results) {
-        let found = try result.get()
+      for (customer, found) in zip(customers, try await tasks.allValues()) {
         // The prefix alone is the id of no user.
         if let user = policy.user(of: customer.id) { rows.append(Row(user: user, found: found)) }
       }

@@ -81,10 +81,7 @@ public struct DeadQueueChange {
       guard case .again(let message) = fate else { return nil }
       return Task { @LoopActor in try await channel.publish(message) }
     }
-    // All are awaited before the first failure is thrown: none goes on after the end.
-    var results: [Result<Void, any Error>] = []
-    for task in publishing { results.append(await task.result) }
-    for result in results { try result.get() }
+    _ = try await publishing.allValues()
   }
 }
 

@@ -218,10 +218,7 @@ package final class ImportRun {
   ///
   /// - Throws: the first error of a server, once all have ended.
   private func register(_ turns: [ImportQueue.Turn]) async throws -> [Registration] {
-    let registrations = turns.map { turn in Task.immediate { @LoopActor in try await register(turn) } }
-    var results: [Result<Registration, any Error>] = []
-    for one in registrations { results.append(await one.result) }
-    return try results.map { try $0.get() }
+    try await turns.map { turn in Task.immediate { @LoopActor in try await register(turn) } }.allValues()
   }
 
   /// Registers a row.
