@@ -260,6 +260,12 @@ let package = Package(
         "EventLoop", "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "RoleSupport",
         "Service", "TestSupport",
       ]),
+    tests(
+      "CountersignTests",
+      [
+        "Configuration", "Countersign", "Crypto", "Domain", "Doors", "EventLoop", "Observability", "RoleSupport",
+        "Service", "TestSupport",
+      ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),
     tests(

@@ -35,37 +35,42 @@ struct ClockChoreTests {
 
   private func chore() -> Chore { bench.context.clockChore { [redis] in try redis.time() } }
 
-  private func asked(_ count: Int) async throws {
-    try await redis.change.wait(for: "look \(count) at Redis' clock") { redis.asked >= count }
-    // The chore learns the time in the turn behind the answer.
-    for _ in 0..<10 { await Task.yield() }
+  /// Waits until the role's clock is so many hours ahead. The chore learns the time in the turn behind the answer.
+  private func untilAhead(_ hours: Double) async throws {
+    try await eventually("the clock is \(hours) hours ahead") { ahead == hours }
   }
+
+  // A busy machine may be so late that the chore looks by itself, too: no test counts on a number of looks.
 
   @Test func `the first look comes with the start, and sets the clock in both directions`() async throws {
     redis.ahead = Self.hour
     let chore = chore()
     #expect(ahead == 0)
     chore.start()
-    try await asked(1)
-    #expect(ahead == 1)
+    try await untilAhead(1)
     redis.ahead = -2 * Self.hour
     chore.lookNow()
-    try await asked(2)
-    #expect(ahead == -2)
+    try await untilAhead(-2)
     await chore.stop(within: .zero)
+    // A look that the stop has cancelled may still ask.
+    for _ in 0..<100 { await Task.yield() }
+    let asked = redis.asked
+    redis.ahead = Self.hour
     chore.lookNow()
     for _ in 0..<100 { await Task.yield() }
-    #expect(redis.asked == 2 && ahead == -2)
+    #expect(redis.asked == asked && ahead == -2)
   }
 
   @Test func `without an answer, the last correction counts`() async throws {
     redis.ahead = Self.hour
     let chore = chore()
     chore.start()
-    try await asked(1)
+    try await untilAhead(1)
     redis.ahead = nil
+    let asked = redis.asked
     chore.lookNow()
-    try await asked(2)
+    try await redis.change.wait(for: "a look at Redis' clock") { redis.asked > asked }
+    for _ in 0..<100 { await Task.yield() }
     #expect(ahead == 1)
     await chore.stop(within: .zero)
   }

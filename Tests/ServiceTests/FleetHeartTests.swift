@@ -66,7 +66,7 @@ struct FleetHeartTests {
     }
     #expect(own.allSatisfy { $0 >= 0 })
     await heart.stop(within: .seconds(60))
-    #expect(fleet.beats.count == 1 && fleet.left == [told.id])
+    #expect(Set(fleet.beats.map(\.id)) == [told.id] && fleet.left == [told.id])
   }
 
   @Test func `a beat has what was set, and the apps whose key Apple refuses`() async throws {
@@ -95,9 +95,11 @@ struct FleetHeartTests {
     await heart.stop(within: .seconds(60))
     await heart.stop(within: .seconds(60))
     #expect(fleet.left == [told.id])
+    // On a busy machine, a second beat may have come before the stop. None comes after it.
+    let beats = fleet.beats.count
     heart.start()
     for _ in 0..<100 { await Task.yield() }
-    #expect(fleet.beats.count == 1)
+    #expect(fleet.beats.count == beats)
   }
 
   @Test func `a beat that does not get through harms nobody`() async throws {

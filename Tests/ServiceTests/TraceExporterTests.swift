@@ -32,10 +32,10 @@ struct TraceExporterTests {
     let settings = #"{"traces": {"url": "http://127.0.0.1:\#(server.port)/v1/traces", "ratio": 1}}"#
     let context = RoleContext(
       role: "worker", settings: try folder.settings(settings), publishers: Publishers([]), doors: DoorCatalog([]))
-    let exporter = TraceExporter(context)
+    let exporter = TraceExporter(context, farewell: .patience)
     exporter.start()
     try await body(context, exporter)
-    await exporter.stop(within: .seconds(60))
+    await exporter.stop(within: .patience)
     await server.close()
   }
 
@@ -54,7 +54,7 @@ struct TraceExporterTests {
       #expect(requests[0].path == ["v1", "traces"] && requests[0].header("content-type") == "application/json")
       try await eventually("they are exported") { counted(context, "exported", Tracer.batch) }
       record(context, 3)
-      await exporter.stop(within: .seconds(60))
+      await exporter.stop(within: .patience)
       #expect(counted(context, "exported", Tracer.batch + 3))
       record(context, 1)
     }

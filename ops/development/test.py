@@ -80,8 +80,9 @@ def sanitized(arguments):
     return options, rest
 
 
-# All integration tests share one loop. If they all begin at once, each waits for a minute for its turn there, and one
-# that opens a connection meets its own time limits. Few at once end as soon.
+# All tests of a process share one loop. If they all begin at once, each waits for half a minute or more for its turns
+# there: one that opens a connection meets its own time limits, and a timer of ten seconds fires in a test that is over
+# in a millisecond. Few at once end as soon.
 AT_ONCE = ("--experimental-maximum-parallelization-width", "24")
 OF_FLEETS = "FleetTests"
 
@@ -113,7 +114,7 @@ def test_layer(layer, arguments, parts):
     with parts.part("compiling"):
         build("--build-tests", environment=environment)
     with parts.part(folder.name):
-        return run(["swift", "test", "--skip-build", "--disable-xctest", *arguments], environment, parts)
+        return run(["swift", "test", "--skip-build", "--disable-xctest", *AT_ONCE, *arguments], environment, parts)
 
 
 def with_servers(arguments, parts):
@@ -212,7 +213,7 @@ def test(arguments, parts):
     return test_with_servers(ROOT / ".countersign" / "test", runs, parts, options, cluster)
 
 
-UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])
+UNIT_TESTS = ("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]", *AT_ONCE])
 INTEGRATION_TESTS = ("IntegrationTests", ["--filter", "IntegrationTests[.]", *AT_ONCE])
 FLEET_TESTS = ("FleetTests", ["--filter", "FleetTests[.]"])
 # Two run side by side. What ends soon comes first, then the longest, so that both end at about the same time. Four

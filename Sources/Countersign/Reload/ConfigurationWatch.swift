@@ -64,7 +64,8 @@ final class ConfigurationWatch: RoleService {
   /// How often a set of files is read that changes meanwhile.
   private static let tries = 3
 
-  private func look() async {
+  /// Looks once at the files.
+  func look() async {
     let (files, seen) = (present.files, refused)
     let found = try? await EventLoop.offload {
       !files.haveChanged ? Found.present : seen.map { !$0.haveChanged } ?? false ? .refused : .new
@@ -90,9 +91,9 @@ final class ConfigurationWatch: RoleService {
       let new = try reading.result.get()
       if let keys = new.keys {
         try await KeysInUse.check(keys, after: context.secretKeys, new.configuration.settings.ledger)
-        // The role may have stopped meanwhile.
-        guard !Task.isCancelled else { return }
       }
+      // The role may have stopped meanwhile.
+      guard !Task.isCancelled else { return }
       var configuration = new.configuration
       try held.take(new.held, &configuration.settings)
       context.use(configuration.settings, configuration.publishers)

@@ -11,6 +11,7 @@ final class ImportReports: RoleService {
   private static let most = 8
 
   private var places = PublisherLimit(most: ImportReports.most)
+  private var streams: [ObjectIdentifier: AnswerStream] = [:]
   private let running = RunningTasks()
 
   init() {}
@@ -21,10 +22,16 @@ final class ImportReports: RoleService {
   /// Does nothing: a client may read its report to the end within the grace period.
   func close() {}
 
-  func stop(within grace: Duration) async { await running.finish(within: grace) }
+  /// Breaks off what clients have not read by then. From now on no report begins.
+  func stop(within grace: Duration) async {
+    running.close()
+    await running.wait(atMost: grace)
+    for stream in streams.values { stream.fail() }
+    await running.finish(within: .zero)
+  }
 
-  /// Takes a place for a report, which ``stream(of:next:onFailure:)`` gives back; `false` when there is none.
-  func begin(of publisher: PublisherId) -> Bool { places.begin(of: publisher) }
+  /// Takes a place for a report, which ``stream(of:first:next:onFailure:)`` gives back; `false` when there is none.
+  func begin(of publisher: PublisherId) -> Bool { !running.isClosed && places.begin(of: publisher) }
 
   /// Gives back a place that was not used.
   func end(of publisher: PublisherId) { places.end(of: publisher) }
@@ -40,6 +47,7 @@ final class ImportReports: RoleService {
     onFailure: @escaping @LoopActor (any Error) -> Void
   ) -> AnswerStream {
     let stream = AnswerStream()
+    streams[ObjectIdentifier(stream)] = stream
     // The answer goes out before the report ends. It ends in any case: with the last piece, or with a client that does
     // not read.
     running.start { [self] in
@@ -55,6 +63,7 @@ final class ImportReports: RoleService {
         stream.fail()
         if !(error is AnswerStream.Unread) { onFailure(error) }
       }
+      streams[ObjectIdentifier(stream)] = nil
       places.end(of: publisher)
     }
     return stream

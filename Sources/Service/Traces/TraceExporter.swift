@@ -17,6 +17,7 @@ public final class TraceExporter: RoleService {
   private var phase = ServicePhase.new
   private lazy var sends = Chore(every: Self.pause, after: Self.pause, .last) { [weak self] in await self?.send() }
   private var lastWarning: ContinuousClock.Instant?
+  private let farewell: Duration
 
   /// The time after which few spans go, too.
   private static let pause = Duration.seconds(2)
@@ -24,8 +25,10 @@ public final class TraceExporter: RoleService {
   private static let patience = Duration.seconds(10)
 
   /// Creates an exporter. Without `traces.url` it does nothing.
-  public init(_ context: RoleContext) {
-    self.context = context
+  ///
+  /// - Parameter farewell: how long a stop may take at most, also within a longer grace period.
+  public init(_ context: RoleContext, farewell: Duration = .seconds(2)) {
+    (self.context, self.farewell) = (context, farewell)
     resource = [
       Span.Attribute("service.name", "countersign-\(context.role)"), Span.Attribute("service.namespace", "countersign"),
       Span.Attribute("service.instance.id", TraceParent().traceId),
@@ -45,10 +48,10 @@ public final class TraceExporter: RoleService {
 
   public func close() {}
 
-  /// Sends what is left, for two seconds at most.
+  /// Sends what is left.
   public func stop(within grace: Duration) async {
     guard phase.stop() else { return }
-    let deadline = Deadline(after: min(grace, .seconds(2)))
+    let deadline = Deadline(after: min(grace, farewell))
     await sends.stop(within: deadline.left)
     running.start { [self] in await send() }
     await running.finish(within: deadline.left)

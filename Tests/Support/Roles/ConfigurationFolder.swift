@@ -19,9 +19,10 @@ package final class ConfigurationFolder {
   /// Writes a file, named relative to the folder.
   package func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
 
-  package func write(_ bytes: [UInt8], to name: String) throws {
-    try Data(bytes).write(to: URL(filePath: path + "/" + name))
-  }
+  package func write(_ bytes: [UInt8], to name: String) throws { try Self.write(bytes, to: path + "/" + name) }
+
+  /// Writes a file at a path, also from another thread.
+  package static func write(_ bytes: [UInt8], to path: String) throws { try Data(bytes).write(to: URL(filePath: path)) }
 
   /// Reads a file; `nil` if it is not there.
   package func read(_ name: String) -> [UInt8]? {

@@ -1,11 +1,11 @@
-"""Tests of what ops/test runs: integration tests begin few at once, and fleet tests have a run of their own."""
+"""Tests of what ops/test runs: tests begin few at once, and fleet tests have a run of their own."""
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
 
-from development.test import AT_ONCE, INTEGRATION_TESTS, KINDS, few_at_once  # noqa: E402
+from development.test import AT_ONCE, INTEGRATION_TESTS, KINDS, UNIT_TESTS, few_at_once  # noqa: E402
 
 
 def runs(*arguments):
@@ -34,7 +34,8 @@ class Runs(unittest.TestCase):
             self.assertEqual([width for width, _ in runs(*words)], ["24", None], words)
 
     def test_a_whole_run_begins_few_at_once(self):
-        self.assertEqual(INTEGRATION_TESTS[1][-2:], list(AT_ONCE))
+        for name, words in (UNIT_TESTS, INTEGRATION_TESTS):
+            self.assertEqual(words[-2:], list(AT_ONCE), name)
 
 
 if __name__ == "__main__":
