@@ -263,8 +263,8 @@ let package = Package(
     tests(
       "CountersignTests",
       [
-        "Configuration", "Countersign", "Crypto", "Domain", "Doors", "EventLoop", "Observability", "RoleSupport",
-        "Service", "TestSupport",
+        "Configuration", "Countersign", "Crypto", "Domain", "Doors", "EventLoop", "Ledger", "Observability",
+        "Postgres", "RoleSupport", "Service", "TestSupport",
       ]),
     tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
     tests("LaboratoryTests", ["Chaos", "Fleets"]),

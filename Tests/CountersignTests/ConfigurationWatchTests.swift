@@ -4,7 +4,9 @@ import Domain
 import Doors
 import EventLoop
 import Glibc
+import Ledger
 import Observability
+import Postgres
 import RoleSupport
 import Service
 import Synchronization
@@ -24,9 +26,23 @@ struct ConfigurationWatchTests {
     let isDisturbed = Atomic(false)
   }
 
+  /// What the ledger says of its secrets.
+  @LoopActor
+  private final class Ledger {
+    var uses: [SecretKeysInUse.Use]?
+
+    func read() throws -> SecretKeysInUse {
+      guard let uses else {
+        throw PostgresError(.unreachable, operation: "count by key", target: "ledger", cause: "away")
+      }
+      return SecretKeysInUse(uses)
+    }
+  }
+
   private let folder: ConfigurationFolder
   private let context: RoleContext
   private let watch: ConfigurationWatch
+  private let ledger = Ledger()
   private let reading = Reading()
 
   init() throws { try self.init(role: "gateway") }
@@ -36,29 +52,36 @@ struct ConfigurationWatchTests {
     self.folder = folder
     try Self.write([7], in: folder)
     try folder.write(Self.keys(["one", "two"]), to: "keys.json")
-    // Port 1 has no PostgreSQL. Nothing looks by itself within a test.
+    // Nothing looks by itself within a test.
     try folder.write(
       """
       {"log": {"level": "error"}, "reloadSeconds": 86400,
-       "ledger": {"url": "postgresql://countersign@127.0.0.1:1/countersign", "keysFile": "keys.json"}}
+       "ledger": {"url": "postgresql://countersign@ledger.example/countersign", "keysFile": "keys.json"}}
       """, to: "countersign.json")
-    let arguments = ["--config", folder.path + "/countersign.json"]
+    let (path, arguments) = (folder.path, ["--config", folder.path + "/countersign.json"])
     let present = try LoadedConfiguration(arguments, command: role)
     context = RoleContext(
       role: role, settings: present.settings, publishers: present.publishers, doors: DoorRegistry.catalog)
     let user = try #require(SettingsUser(rawValue: role))
     if user.needsKeys { context.secretKeys = try present.settings.ledger.readKeys() }
-    watch = ConfigurationWatch(context, user, present, HeldFiles()) { [reading, path = folder.path] old in
-      let number = reading.begun.add(1, ordering: .sequentiallyConsistent).newValue
-      let new = Result { try LoadedConfiguration(arguments, command: role, after: old) }
-      // Only a broken test reaches the limit.
-      let end = ContinuousClock.now + .patience
-      while !reading.mayEnd.load(ordering: .sequentiallyConsistent), .now < end { sched_yield() }
-      if reading.isDisturbed.load(ordering: .sequentiallyConsistent) {
-        try ConfigurationFolder.write(Array("\(number)".utf8), to: path + "/keys.json")
-      }
-      return try new.get()
+    watch = ConfigurationWatch(
+      context, user, present, HeldFiles(), readKeysInUse: { [ledger] _ in try ledger.read() },
+      read: { [reading] in try Self.read(after: $0, arguments, role, in: path, reading) })
+  }
+
+  /// Reads everything anew, as a role does, on another thread.
+  private nonisolated static func read(
+    after old: LoadedConfiguration, _ arguments: [String], _ role: String, in folder: String, _ reading: Reading
+  ) throws -> LoadedConfiguration {
+    let number = reading.begun.add(1, ordering: .sequentiallyConsistent).newValue
+    let new = Result { try LoadedConfiguration(arguments, command: role, after: old) }
+    // Only a broken test reaches the limit.
+    let end = ContinuousClock.now + .patience
+    while !reading.mayEnd.load(ordering: .sequentiallyConsistent), .now < end { sched_yield() }
+    if reading.isDisturbed.load(ordering: .sequentiallyConsistent) {
+      try ConfigurationFolder.write(Array("\(number)".utf8), to: folder + "/keys.json")
     }
+    return try new.get()
   }
 
   private static func publisher(_ id: Int, customers: String = "open") -> String {
@@ -123,7 +146,9 @@ struct ConfigurationWatchTests {
     expect(refused: 1, isCurrent: false)
     watch.start()
     watch.lookAgain()
-    try await eventually("the same files are read again") { readings == 2 }
+    try await eventually("the same files are refused again") {
+      context.metrics.text().contains("countersign_configuration_reloads_total{outcome=\"refused\"} 2\n")
+    }
     await watch.stop(within: .patience)
     try folder.write(good, to: "countersign.json")
     await watch.look()
@@ -169,6 +194,19 @@ struct ConfigurationWatchTests {
     await watch.look()
     #expect(readings == 2)
     expect(refused: 1, isCurrent: false)
+    ledger.uses = [.init(keyId: "one", endpoints: 1)]
+    await watch.look()
+    #expect(context.secretKeys.dropped(by: SealingKeys()) == ["one"])
+    expect(used: 1, refused: 1)
+  }
+
+  @Test func `a key that secrets need is not dropped`() async throws {
+    ledger.uses = [.init(keyId: "two", endpoints: 1)]
+    try folder.write(Self.keys(["one"]), to: "keys.json")
+    await watch.look()
+    #expect(context.secretKeys.dropped(by: SealingKeys()) == ["one", "two"])
+    expect(refused: 1, isCurrent: false)
+    // The order may change: the first one seals.
     try folder.write(Self.keys(["two", "one"]), to: "keys.json")
     await watch.look()
     #expect(context.secretKeys.first == "two")

@@ -114,7 +114,8 @@ struct ChoreTests {
     second.lookNow()
     try await looks.until { looks.begun == 2 }
     await second.stop(within: .zero)
-    #expect(looks.cancelled == 1)
+    // The stop waits some seconds for it, and a busy machine may need more.
+    try await looks.until { looks.cancelled == 1 }
   }
 
   @Test func `a look whose end nobody needs is cancelled at once`() async throws {

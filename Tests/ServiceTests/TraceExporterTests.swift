@@ -24,6 +24,10 @@ struct TraceExporterTests {
     var configuration = HTTPServer.Configuration(
       maxConnectionsPerAddress: .max, largeBodyShares: .init(ofPublisher: 1, ofAddress: 1))
     configuration.maxBodyBytes = 1 << 20
+    // A busy machine may be late with all of it.
+    (configuration.headTimeout, configuration.bodyTimeout, configuration.idleTimeout) = (
+      .patience, .patience, .patience
+    )
     let server = try HTTPServer(configuration) { [posted] request in
       posted.put(request)
       await gate?.pass()
@@ -32,7 +36,7 @@ struct TraceExporterTests {
     let settings = #"{"traces": {"url": "http://127.0.0.1:\#(server.port)/v1/traces", "ratio": 1}}"#
     let context = RoleContext(
       role: "worker", settings: try folder.settings(settings), publishers: Publishers([]), doors: DoorCatalog([]))
-    let exporter = TraceExporter(context, farewell: .patience)
+    let exporter = TraceExporter(context, patience: .patience, farewell: .patience)
     exporter.start()
     try await body(context, exporter)
     await exporter.stop(within: .patience)

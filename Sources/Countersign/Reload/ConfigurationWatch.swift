@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import Domain
 import EventLoop
+import Ledger
 import Observability
 import Service
 
@@ -15,6 +16,7 @@ final class ConfigurationWatch: RoleService {
   private let context: RoleContext
   private let user: SettingsUser
   private let read: @Sendable (LoadedConfiguration) throws -> LoadedConfiguration
+  private let readKeysInUse: @LoopActor (LedgerSettings) async throws -> SecretKeysInUse
   private let held: HeldFiles
   private var present: LoadedConfiguration
   /// Whether the role uses what the files say.
@@ -29,15 +31,20 @@ final class ConfigurationWatch: RoleService {
   /// - Parameters:
   ///   - present: the configuration of the running role.
   ///   - held: the files of its connections.
+  ///   - readKeysInUse: asks the ledger of new settings which keys its secrets need.
   ///   - read: reads everything anew, on another thread; it takes the configuration in use.
   init(
     _ context: RoleContext, _ user: SettingsUser, _ present: LoadedConfiguration, _ held: HeldFiles,
+    readKeysInUse: @escaping @LoopActor (LedgerSettings) async throws -> SecretKeysInUse = {
+      try await KeysInUse.read($0)
+    },
     read: @escaping @Sendable (LoadedConfiguration) throws -> LoadedConfiguration
   ) {
     self.context = context
     self.user = user
     self.present = present
     self.held = held
+    self.readKeysInUse = readKeysInUse
     self.read = read
     interval = context.settings.reloadInterval
   }
@@ -90,7 +97,9 @@ final class ConfigurationWatch: RoleService {
     do {
       let new = try reading.result.get()
       if let keys = new.keys {
-        try await KeysInUse.check(keys, after: context.secretKeys, new.configuration.settings.ledger)
+        try await KeysInUse.check(keys, after: context.secretKeys) {
+          try await readKeysInUse(new.configuration.settings.ledger)
+        }
       }
       // The role may have stopped meanwhile.
       guard !Task.isCancelled else { return }

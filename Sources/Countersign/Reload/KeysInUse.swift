@@ -26,17 +26,17 @@ enum KeysInUse: Error, CustomStringConvertible {
 
   /// Asks the ledger whether secrets need a key that new keys lack. If they lack none, it asks nobody.
   ///
-  /// - Parameter settings: the new ones. The login of the present connections may no longer be valid.
+  /// - Parameter read: asks the ledger which keys its secrets need.
   /// - Throws: ``KeysInUse``.
   @LoopActor
   static func check(
-    _ new: SealingKeys, after old: SealingKeys, _ settings: LedgerSettings
+    _ new: SealingKeys, after old: SealingKeys, _ read: @LoopActor () async throws -> SecretKeysInUse
   ) async throws(KeysInUse) {
     let dropped = old.dropped(by: new)
     guard !dropped.isEmpty else { return }
     let inUse: SecretKeysInUse
     do {
-      inUse = try await read(settings)
+      inUse = try await read()
     } catch {
       throw .unknown(dropped, cause: error)
     }
@@ -44,8 +44,9 @@ enum KeysInUse: Error, CustomStringConvertible {
     if !lost.isEmpty { throw .needed(lost) }
   }
 
+  /// Asks the ledger on a connection of its own: the login of the present ones may no longer be valid.
   @LoopActor
-  private static func read(_ settings: LedgerSettings) async throws -> SecretKeysInUse {
+  static func read(_ settings: LedgerSettings) async throws -> SecretKeysInUse {
     let postgres = await PostgresClient.opened(try PostgresEndpoint(settings, name: "countersign reload"))
     do {
       let inUse = try await SecretKeysInUse.read(postgres)

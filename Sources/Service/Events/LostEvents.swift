@@ -21,10 +21,10 @@ public final class LostEvents: RoleService {
     (self.broker, self.queue, self.log) = (broker, queue, log)
   }
 
-  /// Takes a change of the connection that publishes.
-  public func note(_ change: AMQPSession.Change) {
+  /// Takes a change of the connection that publishes, which has happened at a moment.
+  public func note(_ change: AMQPSession.Change, at moment: ContinuousClock.Instant = .now) {
     guard case .lost = change else { return }
-    let events = recent.take()
+    let events = recent.take(at: moment)
     guard !events.isEmpty else { return }
     log.info("publishing the last confirmed events again", ["events": .int(Int64(events.count))])
     for event in events { running.start { [self] in await tellAgain(event) } }

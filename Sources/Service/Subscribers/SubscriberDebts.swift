@@ -23,10 +23,12 @@ final class SubscriberDebts {
   private var debts: [Debt] = []
   private let running = RunningTasks()
   private var isStopping = false
+  private var hasStopped = false
   private lazy var writeLater = EndOfTurn { [weak self] in self?.begin() }
   /// What the ledger does not take must not fill the memory.
   static let most = 20_000
   private static let mostWritten = 1000
+  private static let tooLate = "the ledger could not note it before the role ended"
 
   /// - Parameter pause: the time between two tries while the ledger does not take it.
   init(_ log: Log, pause: Duration = .seconds(1), write: @escaping Write) {
@@ -37,21 +39,24 @@ final class SubscriberDebts {
   func add(_ missed: [OwedEvents.Missed], isInOutbox: Bool) {
     let debt = Debt(missed: missed, isInOutbox: isInOutbox)
     guard debts.count < Self.most else { return drop([debt], "too many could not be noted") }
+    guard !hasStopped else { return drop([debt], Self.tooLate) }
     debts.append(debt)
     writeLater.plan()
   }
 
   /// Lets the ledger note what is left. What it does not take now, nobody will write: the role ends.
   func stop(within grace: Duration) async {
-    isStopping = true
     begin()
+    isStopping = true
     await running.finish(within: grace)
-    drop(debts, "the ledger could not note it before the role ended")
+    hasStopped = true
+    drop(debts, Self.tooLate)
     debts.removeAll()
   }
 
   private func begin() {
-    guard running.count == 0 else { return }
+    // The last try is under way or over.
+    guard !isStopping, running.count == 0 else { return }
     running.start { [self] in
       while !debts.isEmpty, await writeSome() {}
     }

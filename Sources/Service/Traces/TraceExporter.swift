@@ -17,18 +17,19 @@ public final class TraceExporter: RoleService {
   private var phase = ServicePhase.new
   private lazy var sends = Chore(every: Self.pause, after: Self.pause, .last) { [weak self] in await self?.send() }
   private var lastWarning: ContinuousClock.Instant?
+  private let patience: Duration
   private let farewell: Duration
 
   /// The time after which few spans go, too.
   private static let pause = Duration.seconds(2)
-  /// How long a collector may take for a batch.
-  private static let patience = Duration.seconds(10)
 
   /// Creates an exporter. Without `traces.url` it does nothing.
   ///
-  /// - Parameter farewell: how long a stop may take at most, also within a longer grace period.
-  public init(_ context: RoleContext, farewell: Duration = .seconds(2)) {
-    (self.context, self.farewell) = (context, farewell)
+  /// - Parameters:
+  ///   - patience: how long a collector may take for a batch.
+  ///   - farewell: how long a stop may take at most, also within a longer grace period.
+  public init(_ context: RoleContext, patience: Duration = .seconds(10), farewell: Duration = .seconds(2)) {
+    (self.context, self.patience, self.farewell) = (context, patience, farewell)
     resource = [
       Span.Attribute("service.name", "countersign-\(context.role)"), Span.Attribute("service.namespace", "countersign"),
       Span.Attribute("service.instance.id", TraceParent().traceId),
@@ -41,6 +42,7 @@ public final class TraceExporter: RoleService {
     configuration.caFile = context.settings.traces.caFile
     configuration.allowsPlainHTTP = true
     configuration.maxConnectionsPerHost = 1
+    configuration.connectTimeout = patience / 2
     client = HTTPClient(configuration)
     sends.start()
     context.tracer.batches.add { [weak sends] in sends?.lookNow() }
@@ -72,7 +74,7 @@ public final class TraceExporter: RoleService {
     if let value = context.settings.traces.authorization { headers.append((name: "Authorization", value: value)) }
     let request = HTTPClientRequest(
       "POST", url, headers: headers, body: SpanBatch(spans, from: resource).body,
-      timeout: Self.patience, maxResponseBytes: 64 << 10)
+      timeout: patience, maxResponseBytes: 64 << 10)
     let cause: String
     do {
       let answer = try await client.send(request)
