@@ -115,6 +115,15 @@ struct NotificationRunsTests {
     #expect(ledger.putOff.isEmpty && ledger.aside.isEmpty)
   }
 
+  @Test func `a stop waits also for what came in its own turn`() async throws {
+    ledger.texts = [key("a"): "no notification"]
+    ledger.overdue = [key("a")]
+    let runs = try runs()
+    await runs.sweep()
+    await runs.stop(within: .seconds(120))
+    #expect(ledger.putOff == [key("a")])
+  }
+
   @Test func `after the close nothing more is taken, and nobody waits for it`() async throws {
     let runs = try runs()
     runs.close()

@@ -123,7 +123,11 @@ final class NotificationRuns: RoleService {
   /// Applies what has begun.
   func stop(within grace: Duration) async {
     close()
-    await runs.finish(within: grace, after: sweeps)
+    let deadline = Deadline(after: grace)
+    await sweeps.stop(within: deadline.left)
+    // What came in this turn has begun, too.
+    readLater.runIfPlanned()
+    await runs.finish(within: deadline.left)
   }
 
   // MARK: One turn
