@@ -222,7 +222,11 @@ struct PurchaseTests {
 
   private func runsOneAtATime(_ fleet: RunningFleet) async throws {
     _ = try await fleet.putCustomer(8)
-    let transaction = "1330000000001"  // takes Apple three seconds
+    // The worker stands still, so the job waits for as long as these requests take. If that is long, a sweep finds it.
+    let worker = try #require(fleet.roles["worker-1"]).process
+    worker.send(SIGSTOP)
+    fleet.sweptWays.insert(.jobs)
+    let transaction = "1000000000041"
     #expect(try await fleet.register(transaction, customer: 7, id: "running").status == 202)
     let conflict = try await fleet.register(transaction, customer: 7)
     #expect(conflict.status == 409)
@@ -255,6 +259,7 @@ struct PurchaseTests {
     // Another tenant's registration of the same transaction neither sees this one nor waits for it.
     let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
     #expect(other.status == 202)
+    worker.send(SIGCONT)
     _ = try await fleet.finished(["running", "other"])
     #expect(try await fleet.register(transaction, customer: 7, id: "again").status == 202)
   }

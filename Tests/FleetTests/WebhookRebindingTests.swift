@@ -20,7 +20,9 @@ struct WebhookRebindingTests {
       "LD_PRELOAD": try await resolver(in: folder), "REBINDING_MARK": folder + "/mark",
       // Only the first address is public, and no server answers there.
       "COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24",
-      "COUNTERSIGN_NOTIFIER_CONNECT_TIMEOUT_SECONDS": "1", "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": "4",
+      "COUNTERSIGN_NOTIFIER_CONNECT_TIMEOUT_SECONDS": "1",
+      // No attempt comes by itself before the name leads elsewhere.
+      "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": "3600",
     ]
     try await WebhookReceiver.with { receiver async throws in
       let byName: @LoopActor (RunningFleet) throws -> Void = { try $0.nameEndpoint() }
@@ -45,6 +47,8 @@ struct WebhookRebindingTests {
         await fleet.kill("notifier-1")
         #expect(FileManager.default.createFile(atPath: folder + "/mark", contents: nil))
         try fleet.start("notifier-1")
+        try await fleet.ready("notifier-1")
+        #expect(try await api.send("POST", "webhook_endpoints/\(id)/test").status == 202)
         #expect(try await errors(2)[1].contains("no address that is allowed"))
         #expect(receiver.requests.all.isEmpty)
       }

@@ -118,7 +118,10 @@ extension RunningFleet {
   /// Runs a body with a client of the fleet's database.
   func withLedger<R>(_ body: @LoopActor (PostgresClient) async throws -> R) async throws -> R {
     let url = TestServers.current!.ledgerURL(database: database)
-    let ledger = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
+    var endpoint = try PostgresEndpoint(url: url, password: nil, caFile: nil)
+    // A test may hold a lock while it looks at what others do without the table.
+    endpoint.idleInTransactionTimeout = .seconds(300)
+    let ledger = PostgresClient(endpoint, connections: 1)
     ledger.start()
     do {
       try await eventually("the test reaches the ledger") { ledger.isReady }

@@ -110,13 +110,7 @@ class Buyers:
 
     def register(self):
         self.number += 1
-        transaction = f"{SLOW}{self.number:09}"
-        status, text = self.pods.ask(
-            "gateway", "POST", "/storekit2/purchases",
-            json.dumps({"customerId": f"scaling-{self.number}", "transactionId": transaction}))
-        if status != 202:
-            raise Failure(f"the chart's gateway answered {status} {text}")
-        self.open.add("/storekit2/purchases/synchronizations/" + json.loads(text)["synchronizationId"])
+        self.open.add(self.pods.register(f"scaling-{self.number}", f"{SLOW}{self.number:09}"))
 
 
 def scale(system):

@@ -8,7 +8,7 @@ import time
 
 from fleet import Failure
 
-SECONDS = 90
+SECONDS = 120
 
 
 class Shell:

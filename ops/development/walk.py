@@ -20,7 +20,7 @@ FOLDERS = ("docs/start", "docs/how-to", "docs/compatibility")
 # What an answer has that refuses a request. A page that does not show it does not mean it.
 REFUSAL = re.compile(r'"type":"about:blank"|"ok":false|"success":false|"error":"|"errors": ?\{|HTTP/1\.1 [45]|curl: \(')
 # How long a command in the background may take to print what a page shows.
-SECONDS = 10
+SECONDS = 120
 # The client looks for the system of ops/run beside itself.
 STAND_INS = {"ops/examples/client.py": "ops/examples/client.py .countersign/run/env"}
 

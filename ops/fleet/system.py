@@ -18,7 +18,7 @@ from fleet.processes import wait_until
 from fleet.requests import exchange
 
 GATEWAY_PORT = 8080
-READY_SECONDS = 60
+READY_SECONDS = 120
 
 
 class System:
@@ -110,9 +110,9 @@ class System:
     def answers(self, name, path):
         return self.get(name, path)[0] == 200
 
-    def get(self, name, path):
+    def get(self, name, path, timeout=2):
         """The status and the text of a process's answer; status 0 without one."""
-        return exchange(self.configuration.listen[name], "GET", path, timeout=2)[:2]
+        return exchange(self.configuration.listen[name], "GET", path, timeout=timeout)[:2]
 
     # -- stop
 

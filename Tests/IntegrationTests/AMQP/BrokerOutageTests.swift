@@ -32,14 +32,14 @@ struct BrokerOutageTests {
     consumer.start()
     try await eventually("ready") { publisher.isReady && consumer.isReady }
     func message(_ id: String) -> AMQPMessage { AMQPMessage(exchange: "", routingKey: queue, messageID: id, body: [1]) }
-    try await publisher.publishSurely(message("before"), patience: .seconds(60))
+    try await publisher.publishSurely(message("before"), patience: .patience)
     try await received.wait(for: 1)
 
     // RabbitMQ 3.10 registers a new quorum queue on disk half a second late. A proper restart settles that; it is
     // also a case of its own.
     try await servers.stop(.rabbitmq)
     try await servers.start(.rabbitmq)
-    try await publisher.publishSurely(message("restarted"), patience: .seconds(60))
+    try await publisher.publishSurely(message("restarted"), patience: .patience)
     try await received.wait { $0.contains("restarted") }
     let before = losses.all.count
 
@@ -48,11 +48,11 @@ struct BrokerOutageTests {
     #expect(!publisher.isReady)
     await #expect(throws: AMQPError.self) { try await publisher.publish(message("refused")) }
     let during = Task { @LoopActor in
-      try await publisher.publishSurely(message("during"), patience: .seconds(120))
+      try await publisher.publishSurely(message("during"), patience: .patience)
     }
     try await servers.start(.rabbitmq)
     try await during.value
-    try await publisher.publishSurely(message("after"), patience: .seconds(60))
+    try await publisher.publishSurely(message("after"), patience: .patience)
     let all = try await received.wait { Set($0).isSuperset(of: ["before", "during", "after"]) }
     #expect(!all.contains("refused"))
 
@@ -85,7 +85,8 @@ struct BrokerOutageTests {
     try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
     try await channel.enableConfirms()
     for number in 0..<200 {
-      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1]))
+      let message = AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1])
+      try await channel.publish(message, timeout: .patience)
     }
     let received = Mailbox<AMQPDelivery>(of: "messages")
     try await channel.consume(queue, tag: "c") { received.put($0) }
@@ -99,7 +100,8 @@ struct BrokerOutageTests {
     let again = Mailbox<AMQPDelivery>(of: "messages of the later channel")
     try await look.consume(queue, tag: "c") { again.put($0) }
     try await look.enableConfirms()
-    try await look.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "last", body: [1]))
+    let last = AMQPMessage(exchange: "", routingKey: queue, messageID: "last", body: [1])
+    try await look.publish(last, timeout: .patience)
     #expect(try await again.wait(for: 1)[0].properties.messageID == "last")
     try await look.cancel("c")
     try await look.deleteQueue(queue)
@@ -119,7 +121,7 @@ struct BrokerOutageTests {
         let messages = (0..<10).map { _ in
           number += 1
           let message = AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1])
-          return Task { @LoopActor in try await channel.publish(message) }
+          return Task { @LoopActor in try await channel.publish(message, timeout: .patience) }
         }
         for message in messages { try await message.value }
       }
@@ -130,7 +132,8 @@ struct BrokerOutageTests {
     var unseen = 0
     for round in 1...10 {
       let consumer = AMQPConsumer(
-        { endpoint }, name: "consumer", queue: queue, prefetch: 50, onChange: { _ in }, declare: { _ in },
+        { endpoint }, name: "consumer", queue: queue, prefetch: 50, cancelLimit: .patience, onChange: { _ in },
+        declare: { _ in },
         handler: { received in
           let id = received.delivery.properties.messageID ?? ""
           if !seen.insert(id).inserted { again.append(id) } else if received.delivery.isRedelivered { unseen += 1 }

@@ -84,10 +84,11 @@ struct NotificationSourcesTests {
       let source = try await state(sources).source
       #expect(try await sources.take(source))
       try await sources.giveBack(source, pause: .seconds(3600))
-      try await age(ledger, by: 3595)
+      // A busy machine may spend some of the other seconds.
+      try await age(ledger, by: 3500)
       #expect(try await !state(sources).isFree)
       #expect(try await !sources.take(source))
-      try await age(ledger, by: 6)
+      try await age(ledger, by: 200)
       #expect(try await sources.take(source))
       try await sources.giveBack(source, pause: .zero)
       try await age(ledger, by: 1)

@@ -32,7 +32,7 @@ struct PostgresFailureTests {
 
   /// A client that cannot connect, and the failure that it tells.
   private func failure(_ change: (inout PostgresEndpoint) -> Void) async throws -> PostgresError {
-    var endpoint = PostgresTestServer.endpoint!
+    var endpoint = PostgresTestServer.endpoint!.patient
     change(&endpoint)
     let losses = Mailbox<PostgresError>(of: "losses of the connections")
     let client = PostgresClient(endpoint) { change in
@@ -51,7 +51,7 @@ struct PostgresFailureTests {
 
   @Test func `a client that loses one of two connections tells that it can still run work`() async throws {
     let changes = Mailbox<Bool>(of: "changes: whether the client can run work")
-    let client = PostgresClient(PostgresTestServer.endpoint!, connections: 2) { change in
+    let client = PostgresClient(PostgresTestServer.endpoint!.patient, connections: 2) { change in
       if case .connected = change { changes.put(true) } else { changes.put(false) }
     }
     client.start()

@@ -89,14 +89,22 @@ struct PostgresReplicationTests {
     client.start()
     try await eventually("ready") { client.isReady }
     try await withoutStandby { admin in
-      try await eventually("a commit hangs") {
-        await postgresError { try await client.run([insert]) }?.code == .timeout
+      try await PostgresTestServer.with(connections: 1) { other in
+        // Another client's commit hangs first. So the client's commit hangs too, and is not merely slow. And its next
+        // connection finds a commit that has hung for long enough: a slow server may have begun its own too late.
+        Task { @LoopActor in
+          var error: PostgresError?
+          while error == nil { error = await postgresError { try await other.run([insert]) } }
+        }
+        try await eventually("a commit hangs") { try await waiting(admin) == 1 }
+        let error = await postgresError { try await client.run([insert]) }
+        #expect(error?.code == .timeout)
+        let all = try await losses.wait { $0.contains { $0.contains("commits wait for a synchronous standby") } }
+        #expect(!all.isEmpty)
+        #expect(!client.isReady)
+        // The client's own, which it has given up, and no more.
+        try await eventually("two commits hang") { try await waiting(admin) == 2 }
       }
-      let all = try await losses.wait { $0.contains { $0.contains("commits wait for a synchronous standby") } }
-      #expect(!all.isEmpty)
-      #expect(!client.isReady)
-      let hanging = try await waiting(admin)
-      #expect(hanging == 1)
     }
     try await eventually("ready again") { client.isReady }
     await client.stop()

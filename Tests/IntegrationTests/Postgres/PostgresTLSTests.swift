@@ -70,7 +70,7 @@ struct PostgresTLSTests {
   }
 
   private func refusal(_ change: (inout PostgresEndpoint) -> Void) async throws -> String {
-    var endpoint = PostgresTestServer.endpoint!
+    var endpoint = PostgresTestServer.endpoint!.patient
     change(&endpoint)
     let losses = Mailbox<String>(of: "losses of the connections")
     let client = PostgresClient(endpoint) { change in
@@ -131,7 +131,9 @@ struct PostgresTLSTests {
 
   @Test func `a server that knows only TLS 1-1 is refused`() async throws {
     let versions = [("ssl_min_protocol_version", "TLSv1"), ("ssl_max_protocol_version", "TLSv1.1")]
-    try await withTLS(names: ["localhost"], versions + [("ssl_ciphers", "DEFAULT:@SECLEVEL=0")]) { _ in
+    try await withTLS(names: ["localhost"], versions + [("ssl_ciphers", "DEFAULT:@SECLEVEL=0")]) { admin in
+      // Before the server has read its new settings, it would refuse us for another reason.
+      try await eventually("TLS") { try await admin.run(PostgresQuery("SHOW ssl"))[0].text(0) == "on" }
       let own = try file(authority)
       let cause = try await refusal {
         $0.hosts = [ServerAddress(host: "localhost", port: $0.hosts[0].port)]

@@ -15,7 +15,7 @@ struct PostgresTimelineTests {
   @Test func `an account of a fleet reads the timeline`() async throws {
     let url = TestServers.current!.ledgerURL(database: "postgres")
     let connection = try await PostgresConnection.open(
-      try PostgresEndpoint(url: url, password: nil, caFile: nil), newest: nil)
+      try PostgresEndpoint(url: url, password: nil, caFile: nil).patient, newest: nil)
     let timeline = try #require(connection.timeline)
     #expect(timeline.system != 0 && timeline.number >= 1)
     connection.close(.closed, because: "the test is over")
@@ -23,12 +23,12 @@ struct PostgresTimelineTests {
 
   @Test func `a server that was replaced loses its connections, and gets no more`() async throws {
     let losses = Mailbox<String>(of: "losses of the connections")
-    let client = PostgresClient(PostgresTestServer.endpoint!, connections: 2) { change in
+    let client = PostgresClient(PostgresTestServer.endpoint!.patient, connections: 2) { change in
       if case .lost(let error, _) = change { losses.put(error.cause) }
     }
     client.start()
     try await eventually("ready") { client.isReady }
-    let connection = try await PostgresConnection.open(PostgresTestServer.endpoint!, newest: nil)
+    let connection = try await PostgresConnection.open(PostgresTestServer.endpoint!.patient, newest: nil)
     let timeline = try #require(connection.timeline)
     connection.close(.closed, because: "only its timeline was needed")
 

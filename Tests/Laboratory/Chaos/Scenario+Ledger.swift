@@ -118,12 +118,12 @@ extension Chaos {
     let answers = zip(purchases, Self.gateways).map { purchase, gateway in
       Task { @LoopActor in
         // The claim of a synchronization may end a moment after its event.
-        for _ in 0..<100 {
+        let deadline = ContinuousClock.now + .patience
+        while true {
           let answer = await self.register(purchase.id, purchase.transaction, gateway, customer: purchase.customer)
-          guard answer == .conflict else { return answer }
+          guard answer == .conflict, ContinuousClock.now < deadline else { return answer }
           try? await EventLoop.sleep(for: .milliseconds(20))
         }
-        return .conflict
       }
     }
     for (answer, purchase) in zip(answers, purchases) {

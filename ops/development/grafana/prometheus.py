@@ -12,6 +12,8 @@ from fleet.processes import wait_until
 from fleet.requests import exchange
 from fleet.system import free_ports
 
+# How long it may take to start, and to answer.
+SECONDS = 120
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
 
@@ -76,7 +78,7 @@ class Prometheus:
             prometheus_tool("prometheus"), f"--config.file={self.folder / 'prometheus.yml'}",
             f"--storage.tsdb.path={self.folder / 'data'}", "--storage.tsdb.retention.time=10y",
             f"--query.lookback-delta={self.lookback}s", f"--web.listen-address={self.address}", "--log.level=warn"])
-        wait_until("Prometheus", lambda: self.get("/-/ready")[0] == 200, 30, failed=self.process.ended)
+        wait_until("Prometheus", lambda: self.get("/-/ready")[0] == 200, SECONDS, failed=self.process.ended)
         return self
 
     def __exit__(self, *_):
@@ -84,7 +86,7 @@ class Prometheus:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def get(self, path):
-        return exchange(self.address, "GET", path, timeout=30)[:2]
+        return exchange(self.address, "GET", path, timeout=SECONDS)[:2]
 
     def ask(self, path, **fields):
         status, text = self.get(f"/api/v1/{path}?{urllib.parse.urlencode(fields)}")

@@ -35,6 +35,7 @@ public final class AMQPConsumer {
   private let consume: @LoopActor (AMQPChannel) async throws -> Void
   private let demand = Demand()
   private let probe: AMQPProbe?
+  private let cancelLimit: Duration
   /// The changes of the consumption run one after the other.
   private var change: Task<Void, Never>?
 
@@ -54,11 +55,12 @@ public final class AMQPConsumer {
   ///   - endpoint: the consumer asks for it at each opening of a connection.
   ///   - prefetch: unacknowledged deliveries at a time.
   ///   - probe: notices a node that delivers nothing; a consumer without one may stay silent.
+  ///   - cancelLimit: how long ``cancel()`` and ``pause()`` wait for the broker.
   ///   - declare: declares the topology on each new connection, before the consumer consumes the queue.
   ///   - handler: the consumer calls it on the loop for each delivery.
   public init(
     _ endpoint: @escaping @LoopActor () -> AMQPEndpoint, name: String, queue: String, prefetch: Int,
-    probe: AMQPProbe? = nil,
+    probe: AMQPProbe? = nil, cancelLimit: Duration = .seconds(3),
     onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
     handler: @escaping @LoopActor (Received) -> Void
@@ -78,6 +80,7 @@ public final class AMQPConsumer {
     self.consume = consume
     self.tag = tag
     self.probe = probe
+    self.cancelLimit = cancelLimit
     session = AMQPSession(
       endpoint, name: name,
       onChange: { [weak self] change in
@@ -108,7 +111,8 @@ public final class AMQPConsumer {
   /// Asks the broker for no more deliveries, now and after any reconnection. Deliveries under way still arrive until
   /// this returns.
   ///
-  /// If the broker does not answer within three seconds, the connection ends. The broker then delivers again.
+  /// If the broker does not answer in time, three seconds by default, the connection ends. The broker then delivers
+  /// again.
   public func cancel() async {
     let limit = session.channel.map(limit)
     pause()
@@ -166,7 +170,7 @@ public final class AMQPConsumer {
 
   private func limit(_ channel: AMQPChannel) -> LoopTimer {
     let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
-    limit.start(after: .seconds(3))
+    limit.start(after: cancelLimit)
     return limit
   }
 
