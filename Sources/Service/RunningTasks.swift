@@ -49,14 +49,15 @@ public final class RunningTasks {
 
   /// Waits until all tasks are done. After `grace` it cancels the rest and waits a little more.
   ///
+  /// - Parameter more: how long it waits for what it has cancelled.
   /// - Returns: how many tasks it cancelled.
   @discardableResult
-  public func finish(within grace: Duration) async -> Int {
+  public func finish(within grace: Duration, andThen more: Duration = .seconds(3)) async -> Int {
     await wait(atMost: grace)
     let left = tasks.count
     if left > 0 {
       cancel()
-      await wait(atMost: .seconds(3))
+      await wait(atMost: more)
     }
     return left
   }

@@ -34,11 +34,15 @@ struct GrantFleetTests {
     try await RunningFleet.with(["gateway-1", "gateway-2", "worker-1", "worker-2"]) { fleet in
       let id = "0b0c1d9e-52f0-4c4e-9f53-0a9c2d7f1e10"
       let wish = #""grantId":"\#(id)","offerId":"S1","note":"Ticket 4711""#
-      let given = try await fleet.give(wish, for: .seconds(10))
+      let latest = ContinuousClock.now + .seconds(4)
+      let given = try await fleet.give(wish, for: .seconds(5))
       #expect(given.status == 201 && given.grant?.state == "open" && given.grant?.grantId == id, "\(given.text)")
       let now = try await entitlement(fleet, gateway: "gateway-2")
-      #expect(now.accessGranted && now.rule == "granted" && now.grant?.grantId == id)
-      // The end comes by the clock, and a worker tells it. A busy machine had ten seconds for what stands above.
+      // On a machine that stood still, the end may have come before the answer.
+      if now.accessGranted || ContinuousClock.now < latest {
+        #expect(now.accessGranted && now.rule == "granted" && now.grant?.grantId == id)
+      }
+      // The end comes by the clock, and a worker tells it.
       let changes = try await fleet.changes.wait { $0.contains { $0.after == nil } }
       #expect(changes.map { $0.after?.accessGranted } == [true, nil])
       let bodies = changes.map { String(decoding: $0.body, as: UTF8.self) }

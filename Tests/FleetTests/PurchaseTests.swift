@@ -223,9 +223,11 @@ struct PurchaseTests {
   private func runsOneAtATime(_ fleet: RunningFleet) async throws {
     _ = try await fleet.putCustomer(8)
     // The worker stands still, so the job waits for as long as these requests take. If that is long, a sweep finds it.
+    // None had anything to do before.
+    #expect(await fleet.neededRepairs() == [])
+    fleet.sweptWays.insert(.jobs)
     let worker = try #require(fleet.roles["worker-1"]).process
     worker.send(SIGSTOP)
-    fleet.sweptWays.insert(.jobs)
     let transaction = "1000000000041"
     #expect(try await fleet.register(transaction, customer: 7, id: "running").status == 202)
     let conflict = try await fleet.register(transaction, customer: 7)

@@ -47,10 +47,10 @@ struct RunningTasksTests {
     #expect(tasks.count == 0)
   }
 
-  @Test func `what takes longer than the grace is cancelled`() async throws {
+  @Test func `what takes longer than the grace is cancelled, and waited for`() async {
     tasks.start { [trace] in await trace.pass() }
     tasks.startNow { [trace] in await trace.pass() }
-    #expect(await tasks.finish(within: .zero) == 2)
-    try await eventually("both have ended") { tasks.count == 0 }
+    #expect(await tasks.finish(within: .zero, andThen: .patience) == 2)
+    #expect(tasks.count == 0)
   }
 }

@@ -90,8 +90,8 @@ OF_FLEETS = "FleetTests"
 def few_at_once(name, arguments):
     """The runs of the tests that arguments of swift test select: pairs as for `test_with_servers`.
 
-    Integration tests begin few at once. Fleet tests have a run of their own, since they limit by themselves how many
-    fleets there are: one that waits for its turn must not keep another test out.
+    Unit and integration tests begin few at once. Fleet tests have a run of their own, since they limit by themselves
+    how many fleets there are: one that waits for its turn must not keep another test out.
     """
     filters = [arguments[place + 1] for place, word in enumerate(arguments[:-1]) if word == "--filter"]
     modules = {part.partition(".")[0].removesuffix("[") for text in filters for part in text.split("|")}

@@ -118,7 +118,7 @@ final class ConfigurationWatch: RoleService {
       context.log.info(
         "configuration reloaded", ["publishers": .int(Int64(configuration.publishers.all.count))])
     } catch {
-      refuse(error)
+      if !Task.isCancelled { refuse(error) }
     }
   }
 

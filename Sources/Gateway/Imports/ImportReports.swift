@@ -11,7 +11,6 @@ final class ImportReports: RoleService {
   private static let most = 8
 
   private var places = PublisherLimit(most: ImportReports.most)
-  private var streams: [ObjectIdentifier: AnswerStream] = [:]
   private let running = RunningTasks()
 
   init() {}
@@ -22,12 +21,10 @@ final class ImportReports: RoleService {
   /// Does nothing: a client may read its report to the end within the grace period.
   func close() {}
 
-  /// Breaks off what clients have not read by then. From now on no report begins.
+  /// Waits for the reports. The server, which stops first, has broken off what clients did not read in time.
   func stop(within grace: Duration) async {
     running.close()
-    await running.wait(atMost: grace)
-    for stream in streams.values { stream.fail() }
-    await running.finish(within: .zero)
+    await running.finish(within: grace)
   }
 
   /// Takes a place for a report, which ``stream(of:first:next:onFailure:)`` gives back; `false` when there is none.
@@ -47,7 +44,6 @@ final class ImportReports: RoleService {
     onFailure: @escaping @LoopActor (any Error) -> Void
   ) -> AnswerStream {
     let stream = AnswerStream()
-    streams[ObjectIdentifier(stream)] = stream
     // The answer goes out before the report ends. It ends in any case: with the last piece, or with a client that does
     // not read.
     running.start { [self] in
@@ -63,7 +59,6 @@ final class ImportReports: RoleService {
         stream.fail()
         if !(error is AnswerStream.Unread) { onFailure(error) }
       }
-      streams[ObjectIdentifier(stream)] = nil
       places.end(of: publisher)
     }
     return stream

@@ -21,6 +21,8 @@ final class SubscriberDebts {
   private let pause: Duration
   private let write: Write
   private var debts: [Debt] = []
+  /// Those of the write under way.
+  private var writing: [Debt] = []
   private let running = RunningTasks()
   private var isStopping = false
   private var hasStopped = false
@@ -50,8 +52,9 @@ final class SubscriberDebts {
     isStopping = true
     await running.finish(within: grace)
     hasStopped = true
-    drop(debts, Self.tooLate)
-    debts.removeAll()
+    // A write that hangs longer than the grace period may fail later, and nobody would hear it then.
+    drop(writing + debts, Self.tooLate)
+    (writing, debts) = ([], [])
   }
 
   private func begin() {
@@ -66,12 +69,15 @@ final class SubscriberDebts {
   private func writeSome() async -> Bool {
     let batch = Array(debts.prefix(Self.mostWritten))
     debts.removeFirst(batch.count)
+    writing = batch
+    defer { writing = [] }
     do {
       let (inOutbox, others) = (batch.filter(\.isInOutbox), batch.filter { !$0.isInOutbox })
       try await write(inOutbox.flatMap(\.missed), others.flatMap(\.missed))
       return true
     } catch {
       log.ledgerFailure("events that subscribers missed could not be noted yet", error)
+      guard !hasStopped else { return false }
       // The outbox has the others still, and a sweep publishes them to everybody again.
       debts += batch.filter { !$0.isInOutbox }
       guard !isStopping else { return false }
